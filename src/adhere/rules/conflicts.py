@@ -24,13 +24,13 @@ class Conflict(Record, frozen=True):
 def conflicts_of(rules: Sequence[Rule]) -> list[Conflict]:
     """Return every pair of rules that contradict each other."""
     pairs = itertools.combinations([rule for rule in rules if rule.check is not None], 2)
-    return [Conflict(one.id, two.id, reason) for one, two in pairs if (reason := _reason(one, two))]
+    return [Conflict(left.id, right.id, reason) for left, right in pairs if (reason := _reason(left, right))]
 
 
-def _reason(one: Rule, two: Rule) -> str:
-    if isinstance(one.check, Text) and isinstance(two.check, Text):
-        return _of_texts(one.check, two.check)
-    for barring, wanting in ((one.check, two.check), (two.check, one.check)):
+def _reason(left: Rule, right: Rule) -> str:
+    if isinstance(left.check, Text) and isinstance(right.check, Text):
+        return _of_texts(left.check, right.check)
+    for barring, wanting in ((left.check, right.check), (right.check, left.check)):
         for event in _wants(wanting):
             for barred_event in _bars(barring):
                 if _covers(barred_event, event):
@@ -54,8 +54,8 @@ def _bars(check: Check | None) -> Iterator[Event]:
 def _covers(barred_event: Event, wanted_event: Event) -> bool:
     """Tell whether `barred_event` forbids everything that would be `wanted_event`."""
     if barred_event.command and wanted_event.command and not barred_event.on:
-        bars = [one for text in barred_event.command for one in patterns_of(text)]
-        wants = [one for text in wanted_event.command for one in patterns_of(text)]
+        bars = [bar for text in barred_event.command for bar in patterns_of(text)]
+        wants = [want for text in wanted_event.command for want in patterns_of(text)]
         return all(any(want[: len(bar)] == bar for bar in bars) for want in wants)
     if barred_event.edits and wanted_event.edits and barred_event.how in {"any", wanted_event.how}:
         plain = [path for path in wanted_event.edits if "*" not in path and not path.startswith("!")]
@@ -63,14 +63,14 @@ def _covers(barred_event: Event, wanted_event: Event) -> bool:
     return bool(barred_event.tool and wanted_event.tool and set(wanted_event.tool) <= set(barred_event.tool))
 
 
-def _of_texts(one: Text, two: Text) -> str:
-    if one.of != two.of and not {one.of, two.of} <= {"replies", "final"}:
+def _of_texts(left: Text, right: Text) -> str:
+    if left.of != right.of and not {left.of, right.of} <= {"replies", "final"}:
         return ""
-    pairs = [(a, b) for a in one.begins for b in two.begins]
+    pairs = [(a, b) for a in left.begins for b in right.begins]
     if pairs and not any(a.startswith(b) or b.startswith(a) for a, b in pairs):
         return "both say how the text begins, and otherwise"
-    if one.constraint is not None and two.constraint is not None and one.must == two.must == "pass":
-        first, second = resolve(one.constraint), resolve(two.constraint)
+    if left.constraint is not None and right.constraint is not None and left.must == right.must == "pass":
+        first, second = resolve(left.constraint), resolve(right.constraint)
         if (
             isinstance(first, Constraint)
             and isinstance(second, Constraint)
@@ -78,13 +78,13 @@ def _of_texts(one: Text, two: Text) -> str:
             and conflict(first, second)
         ):
             return f"no text passes both {first.id} and {second.id}"
-        if one.constraint.id == two.constraint.id == "language:answer_in" and one.constraint != two.constraint:
+        if left.constraint.id == right.constraint.id == "language:answer_in" and left.constraint != right.constraint:
             return "they want different languages"
-    wanted_texts = {text.lower() for check in (one, two) for text in (*check.begins, *check.ends, check.has) if text}
-    barred_texts = {text.lower() for check in (one, two) for text in check.without}
+    wanted_texts = {text.lower() for check in (left, right) for text in (*check.begins, *check.ends, check.has) if text}
+    barred_texts = {text.lower() for check in (left, right) for text in check.without}
     both = wanted_texts & barred_texts
     return f"one wants {min(both)!r} in the text, the other bars it" if both else ""
 
 
 def _name_of(event: Event) -> str:
-    return ", ".join(f"`{one}`" for one in (*event.command, *event.edits, *event.tool)[:3])
+    return ", ".join(f"`{name}`" for name in (*event.command, *event.edits, *event.tool)[:3])

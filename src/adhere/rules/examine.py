@@ -88,27 +88,28 @@ class Examination(Record, frozen=True):
     @property
     def of_solved(self) -> Rate | None:
         """The rate over the sessions that solved their task; None where no log says whether it did."""
-        is_solved = {one.session: one.solved for one in self.sessions if one.solved is not None}
-        return rate_of("solved", [one for one in self.verdicts if is_solved.get(one.session)]) if is_solved else None
+        is_solved = {session.session: session.solved for session in self.sessions if session.solved is not None}
+        verdicts = [verdict for verdict in self.verdicts if is_solved.get(verdict.session)]
+        return rate_of("solved", verdicts) if is_solved else None
 
     def by_rule(self) -> list[Rate]:
         """Return the rate of each rule that has a check."""
-        rates = {one.name: one for one in rates_by(self.verdicts, lambda verdict: verdict.rule)}
+        rates = {rate.name: rate for rate in rates_by(self.verdicts, lambda verdict: verdict.rule)}
         return [rates.get(rule.id) or rate_of(rule.id, ()) for rule in self.rules if rule.check is not None]
 
     def by(self, field: str) -> list[Rate]:
         """Return the rate of each group of sessions that have the same `field`: "agent", "model" or "version"."""
-        names = {one.session: str(getattr(one, field)) for one in self.sessions}
+        names = {session.session: str(getattr(session, field)) for session in self.sessions}
         return rates_by(self.verdicts, lambda verdict: names.get(verdict.session, ""))
 
     def by_told(self) -> list[ToldRate]:
         """Return a ToldRate for each number of rules that sessions were told, fewest first."""
         told_rates = []
-        for n_told in sorted({one.told for one in self.sessions}):
-            own = [one for one in self.sessions if one.told == n_told]
-            names = {one.session for one in own}
-            outcomes = [one.solved for one in own if one.solved is not None]
-            rate = rate_of(f"told {n_told}", [one for one in self.verdicts if one.session in names])
+        for n_told in sorted({session.told for session in self.sessions}):
+            own = [session for session in self.sessions if session.told == n_told]
+            names = {session.session for session in own}
+            outcomes = [session.solved for session in own if session.solved is not None]
+            rate = rate_of(f"told {n_told}", [verdict for verdict in self.verdicts if verdict.session in names])
             told_rates.append(ToldRate(n_told, rate, sum(outcomes), len(outcomes)))
         return told_rates
 
@@ -118,12 +119,12 @@ class Examination(Record, frozen=True):
 
     def never_fired(self) -> list[str]:
         """Return the ids of rules with a check that no session triggered."""
-        triggered_ids = {one.rule for one in self.verdicts if one.outcome != "untriggered"}
+        triggered_ids = {verdict.rule for verdict in self.verdicts if verdict.outcome != "untriggered"}
         return [rule.id for rule in self.rules if rule.check is not None and rule.id not in triggered_ids]
 
     def pairs(self) -> list[Pairing]:
         """Return the differences from the sessions of `--against`, paired by task; empty without them."""
-        tasks = {one.session: one.task for one in (*self.sessions, *self.against)}
+        tasks = {session.session: session.task for session in (*self.sessions, *self.against)}
         return pair(self.verdicts, self.against_verdicts, tasks) if self.against else []
 
     def encoded(self) -> bytes:
@@ -280,8 +281,8 @@ def judge_session(
 
 
 def _info(session: Session, versions: Validity | None) -> SessionInfo:
-    calls = sum(isinstance(one, Call) for one in session.events)
-    replies = sum(not isinstance(one, Call) and one.who == "assistant" for one in session.events)
+    calls = sum(isinstance(event, Call) for event in session.events)
+    replies = sum(not isinstance(event, Call) and event.who == "assistant" for event in session.events)
     source = versions.source(session) if versions is not None else "unknown"
     return SessionInfo(
         session.name, session.format, session.agent, session.version, session.model, session.started,

@@ -64,12 +64,14 @@ class Versions:
 
     def _told(self, session: Session) -> str | None:
         """Return the rule file as the session read it whole; None if the log does not show that it did."""
-        for one in session.events:
-            if isinstance(one, Call) and one.result and len(one.result) < 3900 and one.state in {"done", "unknown"}:
-                text = str(one.arguments.get("file_path") or one.arguments.get("path") or command_of(one.arguments)[0])
+        for call in session.events:
+            if isinstance(call, Call) and call.result and len(call.result) < 3900 and call.state in {"done", "unknown"}:
+                text = str(
+                    call.arguments.get("file_path") or call.arguments.get("path") or command_of(call.arguments)[0]
+                )
                 is_read = re.fullmatch(rf"(?:cat )?(?:\S*[/\\])?{re.escape(self._name)}", text.strip())
-                if is_read and "offset" not in one.arguments and "limit" not in one.arguments:
-                    return re.sub(r"^\s*\d+[→\t]", "", one.result, flags=re.MULTILINE)
+                if is_read and "offset" not in call.arguments and "limit" not in call.arguments:
+                    return re.sub(r"^\s*\d+[→\t]", "", call.result, flags=re.MULTILINE)
         return None
 
     def _by_git(self, session: Session) -> str | None:

@@ -49,10 +49,10 @@ def rate_of(name: str, verdicts: Iterable[RuleVerdict]) -> Rate:
     """Return the share of kept verdicts, its interval clustered by session."""
     counts: dict[str, int] = defaultdict(int)
     by_session: dict[str, list[int]] = defaultdict(list)
-    for one in verdicts:
-        counts[one.outcome] += 1
-        if one.outcome in {"kept", "broken"}:
-            by_session[one.session].append(one.outcome == "kept")
+    for verdict in verdicts:
+        counts[verdict.outcome] += 1
+        if verdict.outcome in {"kept", "broken"}:
+            by_session[verdict.session].append(verdict.outcome == "kept")
     n_kept, n_broken = counts["kept"], counts["broken"]
     groups = list(by_session.values())
     interval = wilson_clustered([sum(group) for group in groups], [len(group) for group in groups])
@@ -67,9 +67,9 @@ def rate_of(name: str, verdicts: Iterable[RuleVerdict]) -> Rate:
 def rates_by(verdicts: Sequence[RuleVerdict], key: Callable[[RuleVerdict], str]) -> list[Rate]:
     """Return a rate for each value of `key`, in order of appearance; verdicts with an empty value are left out."""
     groups: dict[str, list[RuleVerdict]] = {}
-    for one in verdicts:
-        if name := key(one):
-            groups.setdefault(name, []).append(one)
+    for verdict in verdicts:
+        if name := key(verdict):
+            groups.setdefault(name, []).append(verdict)
     return [rate_of(name, group) for name, group in groups.items()]
 
 
@@ -94,10 +94,10 @@ _Shares = dict[tuple[str, str], float]
 def _shares(verdicts: Iterable[RuleVerdict], tasks: Mapping[str, str]) -> _Shares:
     """Return the share of a task's sessions that kept a rule, by (task, rule)."""
     outcomes: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for one in verdicts:
-        task = tasks.get(one.session, "")
-        if one.outcome in {"kept", "broken"} and task:
-            outcomes[task, one.rule].append(one.outcome == "kept")
+    for verdict in verdicts:
+        task = tasks.get(verdict.session, "")
+        if verdict.outcome in {"kept", "broken"} and task:
+            outcomes[task, verdict.rule].append(verdict.outcome == "kept")
     return {key: sum(values) / len(values) for key, values in outcomes.items()}
 
 

@@ -39,13 +39,13 @@ def task_names(session: Session, root: Path) -> TaskNames:
     """Return the names of a session's task; `root` is the path that the session was read from."""
     rest, _, mark = session.name.removeprefix(str(root)).partition("#")
     file = rest.lstrip("/\\") or root.name
-    ending = next((one for one in sorted(ENDINGS, key=len, reverse=True) if file.endswith(one)), "")
+    ending = next((ending for ending in sorted(ENDINGS, key=len, reverse=True) if file.endswith(ending)), "")
     return TaskNames(session.task_id, "" if mark else file.removesuffix(ending), request_of(session))
 
 
 def request_of(session: Session) -> str:
     """Return the beginning of the user's first message, on one line; empty if there is none."""
-    first = next((one for one in session.events if isinstance(one, Speech) and one.who == "user"), None)
+    first = next((event for event in session.events if isinstance(event, Speech) and event.who == "user"), None)
     return " ".join(first.text.split())[:LONGEST_REQUEST] if first is not None else ""
 
 
@@ -57,7 +57,7 @@ def way_of(sets: Sequence[Sequence[TaskNames]]) -> Way:
     """
 
     def met(way: Way) -> int:
-        names = Counter(name for one in sets for name in {getattr(row, way) for row in one} - {""})
+        names = Counter(name for rows in sets for name in {getattr(row, way) for row in rows} - {""})
         return sum(number for number in names.values() if number > 1)
 
     return max(WAYS, key=met)

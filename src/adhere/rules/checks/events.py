@@ -107,7 +107,7 @@ def _mentions(text: str, patterns: Sequence[str]) -> bool:
 def _is_tool(event: Event, act: Act) -> bool:
     name = act.tool.lower()
     bare = name.rpartition("__")[2]
-    if not any(fnmatchcase(name, one.lower()) or fnmatchcase(bare, one.lower()) for one in event.tool):
+    if not any(fnmatchcase(name, pattern.lower()) or fnmatchcase(bare, pattern.lower()) for pattern in event.tool):
         return False
     return all(fnmatchcase(str(act.arguments.get(key, "")), pattern) for key, pattern in event.arguments.items())
 

@@ -56,8 +56,8 @@ def judge_rule(rule: Rule, session: Session, acts: Sequence[Act]) -> RuleVerdict
     if rule.scope:
         acts = _in_scope(rule.scope, acts)
     occasions = _occasions(rule.check, acts)
-    decided_occasions = [one for one in occasions if one.kept is not None]
-    n_kept = sum(one.kept is True for one in decided_occasions)
+    decided_occasions = [occasion for occasion in occasions if occasion.kept is not None]
+    n_kept = sum(occasion.kept is True for occasion in decided_occasions)
     outcome, reason, evidence = _outcome(occasions, session)
     return RuleVerdict(
         rule.id, session.name, outcome, redact(reason), _evidence(evidence), len(decided_occasions), n_kept
@@ -83,17 +83,17 @@ def _occasions(check: Check, acts: Sequence[Act]) -> list[Occasion]:
     if not getattr(check, "conditional", False):
         return occasions
     return [
-        one._replace(kept=None, reason=f"{one.reason}; {CONDITIONAL}") if one.kept is False else one
-        for one in occasions
+        occasion._replace(kept=None, reason=f"{occasion.reason}; {CONDITIONAL}") if occasion.kept is False else occasion
+        for occasion in occasions
     ]
 
 
 def _outcome(occasions: Sequence[Occasion], session: Session) -> tuple[VerdictOutcome, str, Sequence[Occasion]]:
-    breaches = [one for one in occasions if one.kept is False]
+    breaches = [occasion for occasion in occasions if occasion.kept is False]
     if breaches:
         more = f" ({len(breaches)} times)" if len(breaches) > 1 else ""
         return "broken", breaches[0].reason + more, breaches
-    unsure = [one for one in occasions if one.kept is None]
+    unsure = [occasion for occasion in occasions if occasion.kept is None]
     if unsure:
         return "undecided", unsure[0].reason, unsure
     if session.gaps:
@@ -105,7 +105,7 @@ def _outcome(occasions: Sequence[Occasion], session: Session) -> tuple[VerdictOu
 
 
 def _evidence(occasions: Sequence[Occasion]) -> tuple[Evidence, ...]:
-    rows = dict.fromkeys(Evidence(act.line, quote_of(act)) for one in occasions for act in one.acts)
+    rows = dict.fromkeys(Evidence(act.line, quote_of(act)) for occasion in occasions for act in occasion.acts)
     return tuple(rows)[:MOST_EVIDENCE]
 
 

@@ -102,7 +102,7 @@ def does(check: Does, acts: Acts) -> Iterator[Occasion]:
     hit, doubt = _first(check.event, acts)
     if hit is not None:
         hits = [act for act in acts if meets(check.event, act) is True]
-        if triggers and all(_has_failed(one) for one in hits):
+        if triggers and all(_has_failed(act) for act in hits):
             yield _open(f"{_did(hit)}, and failed", (hit,))
         elif triggers:
             yield _keeping(_did(hit), (hit,))

@@ -287,7 +287,9 @@ def rules_toml(rules: tuple[Rule, ...], *, head: str = "") -> str:
     for rule in rules:
         fields = msgspec.to_builtins(rule)
         check = fields.pop("check", None)
-        parts.append(f"[[rules]]\n{_lines({key: one for key, one in fields.items() if one not in ('', 0, [], ())})}")
+        parts.append(
+            f"[[rules]]\n{_lines({key: field for key, field in fields.items() if field not in ('', 0, [], ())})}"
+        )
         if check is not None:
             parts.append(f"[rules.check]\n{_lines(check)}")
     return "\n\n".join(parts) + "\n"
@@ -299,7 +301,9 @@ def _lines(fields: dict[str, Json]) -> str:
 
 def _toml(value: Json) -> str:
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_key(key)} = {_toml(one)}" for key, one in value.items() if one is not None) + " }"
+        return (
+            "{ " + ", ".join(f"{_key(key)} = {_toml(part)}" for key, part in value.items() if part is not None) + " }"
+        )
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, bool):

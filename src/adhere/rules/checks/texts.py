@@ -46,7 +46,7 @@ def texts(check: Text, acts: Sequence[Act]) -> Iterator[Occasion]:
         if text is None:
             yield Occasion(None, "the log does not show the text", (act,))
             continue
-        if _is_too_short(check, text) or (check.use and not any(one in text for one in (*check.use, *check.without))):
+        if _is_too_short(check, text) or (check.use and not any(word in text for word in (*check.use, *check.without))):
             continue
         part = text.strip().split("\n", 1)[0] if check.first_line else text
         is_kept, reason = _judge(check, part, is_whole=is_whole)
@@ -83,7 +83,7 @@ def _file(check: Text, act: Act) -> Iterator[_Piece]:
     elif act.added is not None and act.ran:
         if act.added.strip():
             yield _Piece(act, act.added, is_whole=False)
-    elif not check.without or any(one in (act.text or "") for one in check.without) or not _shows_all(act):
+    elif not check.without or any(word in (act.text or "") for word in check.without) or not _shows_all(act):
         yield _Piece(act, None)
 
 
@@ -116,23 +116,23 @@ def _finding(constraint: ConstraintRef, text: str) -> tuple[str, str]:
 
 
 def _faults(check: Text, text: str) -> Iterator[str]:
-    for one in check.without:
-        if _occurs(one, text, words=check.words, is_code=check.of == "files"):
-            yield f"{one!r} stands in it"
+    for word in check.without:
+        if _occurs(word, text, words=check.words, is_code=check.of == "files"):
+            yield f"{word!r} stands in it"
     if check.has and not _occurs(check.has, text, words=check.words, is_code=check.of == "files"):
         yield f"{check.has!r} is not in it"
     bare = text.strip()
-    if check.begins and not bare.lower().startswith(tuple(one.lower() for one in check.begins)):
+    if check.begins and not bare.lower().startswith(tuple(opening.lower() for opening in check.begins)):
         yield f"it begins with {bare[:30]!r}, not with {' or '.join(map(repr, check.begins[:3]))}"
-    if check.ends and not bare.lower().endswith(tuple(one.lower() for one in check.ends)):
+    if check.ends and not bare.lower().endswith(tuple(ending.lower() for ending in check.ends)):
         yield f"it ends with {bare[-30:]!r}, not with {' or '.join(map(repr, check.ends[:3]))}"
     if check.shape:
         pattern, words = _SHAPES[check.shape]
         last = bare.rpartition("/")[2] if check.of == "branches" else bare
         if not pattern.search(last):
             yield f"{last[:60]!r} is not {words}"
-    for thing in check.no:
-        yield from _thing(thing, text)
+    for feature in check.no:
+        yield from _faults_of(feature, text)
     if check.longest_line is not None and (
         long := [line for line in text.splitlines() if len(line) > check.longest_line]
     ):
@@ -141,30 +141,30 @@ def _faults(check: Text, text: str) -> Iterator[str]:
         yield f"{n} lines, allowed {check.most_lines}"
 
 
-def _thing(thing: str, text: str) -> Iterator[str]:
-    if thing == "emoji":
+def _faults_of(feature: str, text: str) -> Iterator[str]:
+    if feature == "emoji":
         sign = next((char for char in text if ord(char) > 0xA8 and char not in _PLAIN_SIGNS and is_emoji(char)), None)
         if sign is not None:
             yield f"the emoji {sign} stands in it"
-    elif thing == "headings" and (titles := headings(text)):
+    elif feature == "headings" and (titles := headings(text)):
         yield f"a heading stands in it: {str(titles[0])[:60]}"
-    elif thing == "tables" and tables(text):
+    elif feature == "tables" and tables(text):
         yield "a table stands in it"
-    elif thing == "bullets" and bullets(text):
+    elif feature == "bullets" and bullets(text):
         yield "bullet points stand in it"
-    elif thing == "code" and code_blocks(text):
+    elif feature == "code" and code_blocks(text):
         yield "a block of code stands in it"
-    elif thing in _INDENTS and (line := re.search(_INDENTS[thing], text, re.MULTILINE)):
-        yield f"a line begins with {thing}: {line[0].strip()[:60]}"
-    elif thing == "untyped" and _is_untyped(text):
+    elif feature in _INDENTS and (line := re.search(_INDENTS[feature], text, re.MULTILINE)):
+        yield f"a line begins with {feature}: {line[0].strip()[:60]}"
+    elif feature == "untyped" and _is_untyped(text):
         yield "a function has a parameter or a result without a type"
 
 
 def _is_untyped(text: str) -> bool:
     """Tell whether a Python function in the text has a parameter or a result without a type."""
     for match in re.finditer(r"^[ \t]*(?:async )?def \w+\(([^()]*)\)\s*(->)?", text, re.MULTILINE):
-        names = [one.strip() for one in re.sub(r"\[[^\]]*\]", "", match[1]).split(",")]
-        if not match[2] or any(":" not in one for one in names if one and one not in {"self", "cls", "*", "/"}):
+        names = [parameter.strip() for parameter in re.sub(r"\[[^\]]*\]", "", match[1]).split(",")]
+        if not match[2] or any(":" not in name for name in names if name and name not in {"self", "cls", "*", "/"}):
             return True
     return False
 

@@ -72,8 +72,8 @@ def _asks(match: Match) -> Check | None:
     if event is None:
         return None
     stems = pattern("granted").findall(_group(match).lower())
-    stems += [other for one in stems for family in _SAME if one in family for other in family]
-    stems += [one.rpartition("/")[2] for one in event.edits if not re.search(r"[*?{!]", one)]
+    stems += [other for stem in stems for family in _SAME if stem in family for other in family]
+    stems += [glob.rpartition("/")[2] for glob in event.edits if not re.search(r"[*?{!]", glob)]
     return AsksBefore(event, granted=tuple(dict.fromkeys(stems)))
 
 
@@ -116,7 +116,7 @@ def _pass_before(match: Match) -> Check | None:
 
 def _searches(match: Match) -> Check | None:
     event = _usable(_group(match))
-    rivals = tuple(one for one in ("grep", "egrep", "rg") if event is not None and one not in event.command)
+    rivals = tuple(program for program in ("grep", "egrep", "rg") if event is not None and program not in event.command)
     return Instead(event, Event(command=rivals)) if event is not None else None
 
 
@@ -130,7 +130,7 @@ def _needs_test(_match: Match) -> Check:
 
     The check is conditional: a person decides which change needs a test, and whether one exists already.
     """
-    sources = ("**/*.*", "!*.md", "!*.txt", "!*.json", "!*.toml", "!*.yml", "!*.yaml", *(f"!{one}" for one in TESTS))
+    sources = ("**/*.*", "!*.md", "!*.txt", "!*.json", "!*.toml", "!*.yml", "!*.yaml", *(f"!{glob}" for glob in TESTS))
     return Does(Event(edits=TESTS), when=Event(edits=sources), conditional=True)
 
 
@@ -147,7 +147,7 @@ def _manager(match: Match) -> Check:
     """Return the check of a rule that names one package manager: its rivals are not used."""
     use = match["use"].lower()
     rivals = next(names for names in _MANAGERS if use in names)
-    return Instead(Event(command=(use,)), Event(command=tuple(one for one in rivals if one != use)))
+    return Instead(Event(command=(use,)), Event(command=tuple(rival for rival in rivals if rival != use)))
 
 
 def _entry(match: Match) -> Check | None:
@@ -236,7 +236,7 @@ def _after_last(text: str, main: str, other: str) -> Check | None:
     With `commit` in the text: the command runs after the last edit and before the commit.
     """
     events = [event_of(part) for part in (pattern("lead").sub("", main), other)]
-    run = next((one for one in events if one is not None and one.command), None)
+    run = next((event for event in events if event is not None and event.command), None)
     if run is None or re.match(r"(?:if|when)\b", text, re.IGNORECASE):
         return None
     run = replace(run, status="passes") if pattern("passing").search(text) else run
@@ -280,9 +280,9 @@ def _requirement(event: Event, link: str, second: Event) -> Check | None:
 
 def _goes_stale(event: Event) -> bool:
     """Tell whether an event is a run of a checker (tests, linters …), which any later edit makes out of date."""
-    stale_programs = {one[0] for name in _STALE for text in groups()[name] for one in patterns_of(text)}
+    stale_programs = {words[0] for name in _STALE for text in groups()[name] for words in patterns_of(text)}
     return any(
-        text[1:] in _STALE or any(one[0] in stale_programs for one in patterns_of(text)) for text in event.command
+        text[1:] in _STALE or any(words[0] in stale_programs for words in patterns_of(text)) for text in event.command
     )
 
 
@@ -310,9 +310,10 @@ def _plainly_barred(rest: str) -> Check | None:
     codes = codes_of(rest)
     if re.match(r"commit\w*\b", rest, re.IGNORECASE) and not pattern("commits_alone").search(rest):
         return None
-    options = [one for one in codes if re.fullmatch(r"--?[A-Za-z][\w-]*", one)]
+    options = [code for code in codes if re.fullmatch(r"--?[A-Za-z][\w-]*", code)]
     if options and "--no-verify" not in options and len(options) == len(codes):
-        return Never(Event(command=tuple(f"* {one}" for one in options)), conditional=says(rest, "unless|when|if|for"))
+        commands = tuple(f"* {option}" for option in options)
+        return Never(Event(command=commands), conditional=says(rest, "unless|when|if|for"))
     event, is_all = begun_event(rest)
     if event is None or event.done or event.asks or says(rest, "full|whole|entire|all"):
         return None

@@ -167,11 +167,11 @@ def _apart(check: Check, text: str) -> list[Check]:
     if not name or not is_joined:
         return [check]
     event = getattr(check, name)
-    field = next((one for one in ("command", "reads", "edits") if len(getattr(event, one)) > 1), "")
+    field = next((candidate for candidate in ("command", "reads", "edits") if len(getattr(event, candidate)) > 1), "")
     names = getattr(event, field) if field else ()
-    if not names or any(one.startswith(("!", "**/")) for one in names):
+    if not names or any(target.startswith(("!", "**/")) for target in names):
         return [check]
-    return [replace(check, **{name: replace(event, **{field: (one,)})}) for one in names]
+    return [replace(check, **{name: replace(event, **{field: (target,)})}) for target in names]
 
 
 def _core(text: str) -> str:

@@ -49,7 +49,7 @@ LANGUAGE_FILES = {
     "rust": ("**/*.rs",), "java": ("**/*.java",), "css": ("**/*.css",), "html": ("**/*.html",), "markdown": ("**/*.md",), "react": ("**/*.tsx", "**/*.jsx"),
 }  # fmt: skip
 TESTS = (
-    *(f"**/{one}/**" for one in ("tests", "test", "spec", "specs", "__tests__")),
+    *(f"**/{folder}/**" for folder in ("tests", "test", "spec", "specs", "__tests__")),
     "test_*", "*_test.*", "*.test.*", "*.spec.*", "*_spec.*", "*Test.*", "*Tests.*", "tests.py",
 )  # fmt: skip
 """Patterns of the files of tests."""
@@ -147,7 +147,7 @@ def is_path(text: str) -> bool:
 
 def codes_of(text: str) -> list[str]:
     """Return the pieces of code (in backticks) in a text."""
-    return [one.strip() for one in re.findall(r"`([^`]+)`", text)]
+    return [code.strip() for code in re.findall(r"`([^`]+)`", text)]
 
 
 def pattern_of(code: str) -> str:
@@ -161,14 +161,14 @@ def pattern_of(code: str) -> str:
 
 def paths_in(text: str) -> tuple[str, ...]:
     """Return patterns of the files that a text names, in code or bare."""
-    files = [one for one in codes_of(text) if is_path(one)] or _BARE_FILE.findall(text)
+    files = [code for code in codes_of(text) if is_path(code)] or _BARE_FILE.findall(text)
     return tuple(dict.fromkeys(map(pattern_of, files)))
 
 
 def commands_in(text: str) -> tuple[str, ...]:
     """Return the commands that a text names in code."""
-    ran = {one.strip() for one in _RAN.findall(text) if not is_path(one) and re.match(r"[A-Za-z][\w.-]*(?: |$)", one)}
-    return tuple(dict.fromkeys(one for one in codes_of(text) if is_command(one) or one in ran))
+    ran = {run.strip() for run in _RAN.findall(text) if not is_path(run) and re.match(r"[A-Za-z][\w.-]*(?: |$)", run)}
+    return tuple(dict.fromkeys(code for code in codes_of(text) if is_command(code) or code in ran))
 
 
 def event_of(text: str) -> Event | None:
@@ -176,9 +176,9 @@ def event_of(text: str) -> Event | None:
     bare = text.strip(" .,;:!")
     parts = re.split(r",? or |, ", bare)
     if len(parts) > 1 and not codes_of(bare):
-        events = [one for part in parts if (one := _event_of(part)) is not None and one.command and not one.on]
+        events = [event for part in parts if (event := _event_of(part)) is not None and event.command and not event.on]
         if len(events) == len(parts):
-            return Event(command=tuple(dict.fromkeys(text for one in events for text in one.command)))
+            return Event(command=tuple(dict.fromkeys(text for event in events for text in event.command)))
     return _event_of(bare)
 
 
@@ -201,7 +201,7 @@ def begun_event(text: str) -> tuple[Event | None, bool]:
         is_named = event.command and commands_in(text)
         return event, not is_named or is_small(re.sub("`[^`]*`", " ", text))
     masked = re.sub(r"`[^`]*`", lambda code: "x" * len(code[0]), text)
-    for end in reversed([one.start() for one in _QUALIFIER.finditer(masked)]):
+    for end in reversed([qualifier.start() for qualifier in _QUALIFIER.finditer(masked)]):
         if (event := event_of(text[:end])) is not None:
             return event, False
     return None, False

@@ -71,15 +71,15 @@ def statements_of(path: Path, *, root: Path | None = None, with_nested: bool = T
 
 def _below(folder: Path) -> Iterator[Path]:
     """Yield the rule files in folders below, except hidden folders and those of packages and build output."""
-    for one in sorted(folder.iterdir()):
+    for child in sorted(folder.iterdir()):
         if (
-            one.is_dir()
-            and not one.is_symlink()
-            and not one.name.startswith(".")
-            and one.name not in {"node_modules", "vendor", "target", "dist", "build", "site-packages"}
+            child.is_dir()
+            and not child.is_symlink()
+            and not child.name.startswith(".")
+            and child.name not in {"node_modules", "vendor", "target", "dist", "build", "site-packages"}
         ):
-            yield from (one / name for name in NAMES if (one / name).is_file())
-            yield from _below(one)
+            yield from (child / name for name in NAMES if (child / name).is_file())
+            yield from _below(child)
 
 
 def _of_file(path: Path, root: Path, scope: tuple[str, ...], seen: set[Path], deep: int) -> Iterator[Statement]:
@@ -98,9 +98,9 @@ def _of_file(path: Path, root: Path, scope: tuple[str, ...], seen: set[Path], de
         raise SpecError(f"{path}: cannot be read as UTF-8 text: {error}") from error
     file = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
     bare, offset, own = _front_matter(text)
-    for one in _of_text(bare, file, own or scope, offset=offset):
-        yield one
-        for name in _IMPORT.findall(one.text):
+    for statement in _of_text(bare, file, own or scope, offset=offset):
+        yield statement
+        for name in _IMPORT.findall(statement.text):
             target = (path.parent / name).resolve()
             if target.is_file() and (target.is_relative_to(root) or target.is_relative_to(path.parent)):
                 yield from _of_file(target, root, scope, seen, deep + 1)
@@ -116,7 +116,7 @@ def _front_matter(text: str) -> tuple[str, int, tuple[str, ...]]:
         return text, 0, ()
     globs = re.search(r"^(?:globs|applyTo|paths)\s*:\s*(.+(?:\n\s+-.+)*|(?:\n\s+-.+)+)", match[1], re.MULTILINE)
     scope = tuple(re.findall(r"[^\s,\[\]\"']+", re.sub(r"^\s+-", " ", globs[1], flags=re.MULTILINE))) if globs else ()
-    return text[match.end() :], match[0].count("\n"), tuple(one for one in scope if one not in {"**", "-"})
+    return text[match.end() :], match[0].count("\n"), tuple(glob for glob in scope if glob not in {"**", "-"})
 
 
 def _of_text(text: str, file: str, scope: tuple[str, ...], *, offset: int = 0) -> Iterator[Statement]:
@@ -163,14 +163,14 @@ def _code_below(lines: list[str]) -> str:
         if line.strip() and not line.lstrip().startswith("#")
     ]
     link = " or " if any(re.search(r"#.*\bor\b", line, re.IGNORECASE) for line in body) else " and "
-    return link.join(f"`{one}`" for one in commands) if len(commands) <= MOST_COMMANDS else ""
+    return link.join(f"`{command}`" for command in commands) if len(commands) <= MOST_COMMANDS else ""
 
 
 def _of_table_row(line: str, place: Statement) -> Iterator[Statement]:
     """Yield the sentences of a table row's last column; a ruler has none."""
     cells = [_bare(cell) for cell in line.strip().strip("|").split("|")]
     if cells and not set(cells[-1]) <= set(":- "):
-        yield from (place._replace(text=one.strip()) for one in _SENTENCE.split(cells[-1]) if one.strip())
+        yield from (place._replace(text=text.strip()) for text in _SENTENCE.split(cells[-1]) if text.strip())
 
 
 def _of_block(block: list[tuple[int, str]], leads: list[tuple[int, str]], place: Statement) -> Iterator[Statement]:
@@ -187,14 +187,14 @@ def _of_block(block: list[tuple[int, str]], leads: list[tuple[int, str]], place:
         starts.append(len(paragraph))
         paragraph += f"{piece} "
     at, last = 0, ""
-    for one in _SENTENCE.split(paragraph):
-        if one.strip():
-            at = paragraph.index(one, at)
+    for sentence in _SENTENCE.split(paragraph):
+        if sentence.strip():
+            at = paragraph.index(sentence, at)
             row = max(number for number, start in enumerate(starts) if start <= at)
-            behind, last = last, one.strip()
+            behind, last = last, sentence.strip()
             code = place.code if last.endswith(":") and at + len(last) >= len(paragraph.rstrip()) else ""
             yield place._replace(text=last, line=block[row][0], lead=lead, behind=behind, code=code)
-            at += len(one)
+            at += len(sentence)
     if last.endswith(":"):
         leads.append((depth, last))
 

@@ -85,7 +85,7 @@ def _paths(text: str) -> tuple[str, ...]:
     if not files and says(text, "code|comments?|source|functions?|components?"):
         files = _CODE_FILES
     if says(text, "(?:production|application) code"):
-        return (*files, *(f"!{one}" for one in TESTS))
+        return (*files, *(f"!{glob}" for glob in TESTS))
     return tuple(TESTS) if says(text, "tests?") and not files else files or ("**",)
 
 
@@ -155,14 +155,14 @@ def _ends(text: str, of: Of | None) -> Check | None:
     begins, ends = pattern("begins").search(text), pattern("ends").search(text)
     mark = begins or ends
     rest = text[mark.end() :] if mark is not None else ""
-    pieces = [one for one in [*codes_of(rest), *re.findall(r"[\"“]([^\"”]+)[\"”]", rest)] if one]
+    pieces = [piece for piece in [*codes_of(rest), *re.findall(r"[\"“]([^\"”]+)[\"”]", rest)] if piece]
     is_other = of in {None, "files"} or (of == "commits" and "conventional" in text.lower())
     if not pieces or is_other or not (begins or ends):
         return None
     if says(text, r"such as|like|e\.g\.|for example"):
         return Text(of="commits", shape="ticket") if of == "commits" and says(text, "ticket|issue|jira") else None
-    texts = tuple(re.sub(r"<[^>]*>$|\{[^}]*\}$|\.{3}$|…$|\*+$", "", one) for one in pieces)
-    if not all(texts) or any("<" in one for one in texts):
+    texts = tuple(re.sub(r"<[^>]*>$|\{[^}]*\}$|\.{3}$|…$|\*+$", "", piece) for piece in pieces)
+    if not all(texts) or any("<" in piece for piece in texts):
         return None
     if says(text, _NOT) and begins:
         if of == "branches":
@@ -177,7 +177,7 @@ def _shapes(text: str, of: Of | None) -> Check | None:  # noqa: PLR0911 - one re
     low = text.lower()
     if says(text, _NOT) and not (of == "commits" and pattern("no_stop").search(low)):
         return None
-    form = next((one for one in codes_of(text) if re.match(r"<?[a-z]+>?(?:\(<?\w+>?\))?!?: \S", one)), None)
+    form = next((code for code in codes_of(text) if re.match(r"<?[a-z]+>?(?:\(<?\w+>?\))?!?: \S", code)), None)
     is_form = (
         form is not None and form.lstrip("<").startswith("type") and (of == "commits" or re.match(r"messages?\b", low))
     )
@@ -186,7 +186,7 @@ def _shapes(text: str, of: Of | None) -> Check | None:  # noqa: PLR0911 - one re
     if of == "branches":
         if not re.match(r"(?:[\w']+[ :]+){0,4}?branch(?! coverage)", low):
             return None
-        prefixes = [re.split(r"…|<|\*|\{|\.\.\.", one)[0] for one in codes_of(text) if "/" in one]
+        prefixes = [re.split(r"…|<|\*|\{|\.\.\.", code)[0] for code in codes_of(text) if "/" in code]
         if prefixes and all(prefixes):
             return Text(of="branches", begins=tuple(prefixes))
         shape = "kebab" if "kebab" in low else "snake" if re.search("snake[_ ]case", low) else ""
@@ -237,14 +237,14 @@ def _forbidden_texts(text: str, of: Of | None) -> Check | None:  # noqa: PLR0911
     if (
         codes
         and not quoted
-        and all(re.fullmatch(r"[A-Z][a-z]+", one) for one in codes)
+        and all(re.fullmatch(r"[A-Z][a-z]+", code) for code in codes)
         and says(match["tail"], "tools?")
     ):
         return Never(Event(tool=codes))
-    if re.match("call", match["verb"] or "", re.IGNORECASE) and all(re.fullmatch(r"\w+", one) for one in codes):
+    if re.match("call", match["verb"] or "", re.IGNORECASE) and all(re.fullmatch(r"\w+", code) for code in codes):
         return None  # a tool, or a function
     if quoted and says(match["tail"], "comments?"):
-        codes = (*codes, *(f"{mark} {one}" for one in quoted for mark in ("//", "#", "--")))
+        codes = (*codes, *(f"{mark} {phrase}" for phrase in quoted for mark in ("//", "#", "--")))
     return _not_in_files(codes, match["tail"]) if of != "branches" and (not quoted or codes) else None
 
 
@@ -255,7 +255,7 @@ def _codes(items: str) -> tuple[str, ...]:
 def _used_instead(match: re.Match[str]) -> Check | None:
     """Compile a rule to write `A` instead of `B` in code; None if `B` is a word that may mean something else there."""
     codes = _codes(match["items"])
-    if any(re.fullmatch(r"[a-z]+", one) and one not in _TYPES for one in codes):
+    if any(re.fullmatch(r"[a-z]+", code) and code not in _TYPES for code in codes):
         return None
     check = _not_in_files(codes, f"{match['tail']} {match['middle']}")
     return replace(check, use=tuple(codes_of(match["use"]))) if check is not None else None
@@ -263,27 +263,27 @@ def _used_instead(match: re.Match[str]) -> Check | None:
 
 def _not_in_files(codes: tuple[str, ...], tail: str) -> Text | None:
     """Return a check that texts do not occur in files; None if they are commands, paths, or examples of a form."""
-    is_text = [len(re.sub(r"\W", "", one)) > 2 or len(one) > 3 for one in codes]
-    is_form = any(re.search(r"\{|\.\.\.|…", one) for one in codes)
-    is_other = any(is_command(one) or is_path(one) or one.startswith("-") for one in codes)
+    is_text = [len(re.sub(r"\W", "", code)) > 2 or len(code) > 3 for code in codes]
+    is_form = any(re.search(r"\{|\.\.\.|…", code) for code in codes)
+    is_other = any(is_command(code) or is_path(code) or code.startswith("-") for code in codes)
     if not codes or not all(is_text) or is_form or is_other or codes_of(tail):
         return None
-    without = tuple(re.sub(r"\(\)$", "(", text) for one in codes for text in _TYPES.get(one, (one,)))
+    without = tuple(re.sub(r"\(\)$", "(", text) for code in codes for text in _TYPES.get(code, (code,)))
     return Text(of="files", paths=_code_paths(tail), without=without, words=True, conditional=not _is_known(tail))
 
 
 def _things_in_code(text: str, _of: Of | None) -> Check | None:
     """Compile a rule such as "no print statements" or "no mocks in tests"; None if `text` is no such rule."""
-    for thing in things():
+    for construct in things():
         match = re.match(
             rf"(?:(?:we |you )?(?:{_NOT})\s+(?:(?:us(?:e|ing)|add(?:ing)?|write|introduce|leave|commit|have|rely on|any|a|an|the|new)\s+)*"
-            rf"|(?:use|prefer|write) [^,;()]+? \(?(?:not|over|instead of|rather than|never) (?:any |the )?)(?:{thing.says})(?!\w)(?P<tail>.*)",
+            rf"|(?:use|prefer|write) [^,;()]+? \(?(?:not|over|instead of|rather than|never) (?:any |the )?)(?:{construct.says})(?!\w)(?P<tail>.*)",
             text, re.IGNORECASE,
         )  # fmt: skip
         if match is not None:
-            paths = TESTS if thing.tests else _code_paths(match["tail"])
+            paths = TESTS if construct.tests else _code_paths(match["tail"])
             return Text(
-                of="files", paths=paths, without=thing.texts, words=True, conditional=not _is_known(match["tail"])
+                of="files", paths=paths, without=construct.texts, words=True, conditional=not _is_known(match["tail"])
             )
     return None
 
@@ -296,7 +296,7 @@ def _styles(text: str, _of: Of | None) -> Check | None:
     if (line := pattern("line_length").search(text)) is not None and not says(text, "commits?|subject|body|title"):
         return Text(of="files", paths=_code_paths(text), longest_line=int(line["number"]), conditional=True)
     if pattern("type_hints").match(text) is not None:
-        paths = ("**/*.py", *(f"!{one}" for one in TESTS))
+        paths = ("**/*.py", *(f"!{glob}" for glob in TESTS))
         return Text(of="files", paths=paths, no=("untyped",), use=("def ",), conditional=True)
     return None
 

@@ -98,10 +98,10 @@ def _ls(machine: Machine, words: list[str], _: str) -> str:
         if "R" in letters:
             lines += files
         else:
-            names = {one[len(own) + 1 if own else 0 :].partition("/")[0] for one in files}
-            visible = sorted(one for one in names if "a" in letters or one[:1] != ".")
+            names = {file[len(own) + 1 if own else 0 :].partition("/")[0] for file in files}
+            visible = sorted(name for name in names if "a" in letters or name[:1] != ".")
             lines += [own] if own in machine.files else visible
-    return "".join(f"{one}\n" for one in lines)
+    return "".join(f"{line}\n" for line in lines)
 
 
 @_command("cat")
@@ -132,7 +132,7 @@ def _wc(machine: Machine, words: list[str], stdin: str) -> str:
     rows = []
     for path, text in _texts(machine, paths, stdin):
         counts = {"l": text.count("\n"), "w": len(text.split()), "c": len(text)}
-        rows.append(" ".join([*(str(counts[one]) for one in "lwc" if one in (letters or "lwc")), path]).strip())
+        rows.append(" ".join([*(str(counts[unit]) for unit in "lwc" if unit in (letters or "lwc")), path]).strip())
     return "\n".join(rows) + "\n"
 
 
@@ -154,9 +154,9 @@ def _grep(machine: Machine, words: list[str], stdin: str) -> str:
         regex = re.compile(pattern.replace("\\|", "|"), re.IGNORECASE if "i" in letters else 0)
     except re.error as error:
         raise ShellError(f"grep: {pattern}: {error}", 2) from error
-    files = [one for path in paths or (["."] if "r" in letters or not stdin else []) for one in machine.below(path)]
+    files = [file for path in paths or (["."] if "r" in letters or not stdin else []) for file in machine.below(path)]
     lines, is_named = list[str](), len(files) > 1 or (bool(files) and "r" in letters)
-    for path, text in [(one, machine.files[one]) for one in files] or [("", stdin)]:
+    for path, text in [(file, machine.files[file]) for file in files] or [("", stdin)]:
         hits = [
             (number, line)
             for number, line in enumerate(text.splitlines(), start=1)
@@ -194,11 +194,11 @@ def _find(machine: Machine, words: list[str], _: str) -> str:
     options = dict(zip(words[len(paths) :: 2], words[len(paths) + 1 :: 2], strict=False))
     if set(options) - {"-name", "-type", "-path", "-maxdepth"}:
         raise ShellError("find: only -name, -path and -type are known here")
-    candidates = {one for path in paths or ["."] for one in machine.below(path)}
+    candidates = {file for path in paths or ["."] for file in machine.below(path)}
     if options.get("-type") == "d":
         candidates = machine.folders()
     name = options.get("-name", "*")
-    return "".join(f"{one}\n" for one in sorted(candidates) if fnmatch.fnmatch(one.rpartition("/")[2], name))
+    return "".join(f"{path}\n" for path in sorted(candidates) if fnmatch.fnmatch(path.rpartition("/")[2], name))
 
 
 @_command("rm")
@@ -212,8 +212,8 @@ def _rm(machine: Machine, words: list[str], _: str) -> str:
             raise ShellError(f"rm: {path}: no such file or folder")
         if own not in machine.files and "r" not in letters.lower():
             raise ShellError(f"rm: {path}: is a folder")
-        for one in machine.below(path):
-            del machine.files[one]
+        for file in machine.below(path):
+            del machine.files[file]
     return ""
 
 
@@ -226,11 +226,11 @@ def _copy(machine: Machine, words: list[str], _: str, *, keep: bool) -> str:
     for source in sources:
         own = machine.path(source)
         into = f"{to}/{own.rpartition('/')[2]}".lstrip("/") if to in machine.folders() or not to else to
-        for one in machine.below(source):
-            text = machine.files[one]
+        for file in machine.below(source):
+            text = machine.files[file]
             if not keep:
-                del machine.files[one]
-            machine.write(f"/repo/{into}{one[len(own) :]}", text)
+                del machine.files[file]
+            machine.write(f"/repo/{into}{file[len(own) :]}", text)
     return ""
 
 

@@ -51,8 +51,8 @@ def _diff(machine: Machine, words: list[str], _: str) -> str:
     now = {**machine.head, **{path: text for path, text in machine.staged.items() if text is not None}}
     is_staged = "staged" in letters or "cached" in letters
     changed_paths = [path for _, path in _changes(machine.head, now if is_staged else machine.files)]
-    paths = [one for one in rest if one != "HEAD"]
-    inside = {path for one in paths for path in machine.below(one)}
+    paths = [path for path in rest if path != "HEAD"]
+    inside = {file for path in paths for file in machine.below(path)}
     chosen = [path for path in changed_paths if not paths or path in inside]
     return _diff_of(machine.head, now if is_staged else machine.files, chosen)
 
@@ -157,7 +157,7 @@ def _branch(machine: Machine, words: list[str], _: str) -> str:
 def _log(machine: Machine, words: list[str], _: str) -> str:
     most = next((int(word.lstrip("-n")) for word in words if re.fullmatch(r"-n?\d{1,4}", word)), 20)
     commits = machine.branches[machine.branch][::-1][:most]
-    return "".join(f"{one.mark} {one.message.splitlines()[0]}\n" for one in commits)
+    return "".join(f"{commit.mark} {commit.message.splitlines()[0]}\n" for commit in commits)
 
 
 def _show(machine: Machine, _words: list[str], _: str) -> str:

@@ -112,7 +112,7 @@ class Machine:
             ShellError: There is no file.
         """
         own = self.path(path)
-        files = sorted(one for one in self.files if not own or one == own or one.startswith(f"{own}/"))
+        files = sorted(file for file in self.files if not own or file == own or file.startswith(f"{own}/"))
         if not files and own:
             raise ShellError(f"{path}: no such file or folder")
         return files
@@ -152,18 +152,18 @@ class Machine:
             ShellError: A test fails, or there are none.
         """
         chosen = [
-            one for path in paths or ["tests"] for one in self.below(path.partition("::")[0]) if one.endswith(".py")
+            file for path in paths or ["tests"] for file in self.below(path.partition("::")[0]) if file.endswith(".py")
         ]
         program, passed, failed = self.program(), 0, list[str]()
         for path in chosen:
             tree, problem = _parse(self.files[path])
             failed += [f"FAILED {path} - {problem}"] if problem else []
             module = path.removesuffix(".py").replace("/", ".")
-            for one in tree.body:
-                if isinstance(one, ast.FunctionDef) and one.name.startswith("test"):
-                    why = _failure(program, module, one)
+            for node in tree.body:
+                if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
+                    why = _failure(program, module, node)
                     passed += not why
-                    failed += [f"FAILED {path}::{one.name} - {why}"] if why else []
+                    failed += [f"FAILED {path}::{node.name} - {why}"] if why else []
         if failed:
             raise ShellError("\n".join([*failed, f"{len(failed)} failed, {passed} passed"]))
         if not passed:
@@ -181,12 +181,12 @@ def _parse(text: str) -> tuple[ast.Module, str]:
 
 def _failure(program: Program, module: str, test: ast.FunctionDef) -> str:
     """Return a test's first assert that fails or cannot be computed, with the reason; empty if the test passes."""
-    for one in test.body:
-        if not isinstance(one, ast.Assert):
+    for statement in test.body:
+        if not isinstance(statement, ast.Assert):
             continue
-        text = ast.unparse(one.test)
+        text = ast.unparse(statement.test)
         try:
-            if not program.check(module, one.test):
+            if not program.check(module, statement.test):
                 return f"assert {text}"
         except Incomputable as error:
             return f"assert {text}: {error}"

@@ -18,10 +18,10 @@ _BINARY: Mapping[type, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 _COMPARISONS: Mapping[type, Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
-    ast.GtE: operator.ge, ast.In: lambda one, many: one in many, ast.NotIn: lambda one, many: one not in many,
+    ast.GtE: operator.ge, ast.In: lambda entry, many: entry in many, ast.NotIn: lambda entry, many: entry not in many,
 }  # fmt: skip
 _BUILT_IN: Mapping[str, Callable[..., Any]] = {
-    one.__name__: one for one in (abs, bool, float, int, len, list, max, min, round, sorted, str, sum)
+    function.__name__: function for function in (abs, bool, float, int, len, list, max, min, round, sorted, str, sum)
 }
 _METHODS = frozenset("upper lower strip title capitalize split startswith endswith count".split())
 
@@ -98,8 +98,8 @@ class Program:
         module, function = self._find(module, name)
         if not isinstance(function, ast.FunctionDef):
             raise Incomputable(f"{module} has no function {name}")
-        parameters = [one.arg for one in function.args.args]
-        defaults = [self._value(one, module, {}) for one in function.args.defaults]
+        parameters = [parameter.arg for parameter in function.args.args]
+        defaults = [self._value(default, module, {}) for default in function.args.defaults]
         missing = len(parameters) - len(arguments)
         if (
             missing < 0

@@ -164,9 +164,9 @@ def _of_texts() -> Iterator[_Row]:
         check = {**_LAST, "constraint": {"id": "length:at_most", "params": {"limit": most}}}
         quote = f"Your last message has at most {most} words."
         yield f"reply-{most}-words", quote, check, "reply length", "say", "reply_long", {}
-    for thing, words in _THINGS.items():
-        quote, check = f"No {words} in your last message.", {**_LAST, "no": [thing]}
-        yield f"reply-no-{thing}", quote, check, f"reply {thing}", "say", f"reply_{thing}", {}
+    for feature, words in _THINGS.items():
+        quote, check = f"No {words} in your last message.", {**_LAST, "no": [feature]}
+        yield f"reply-no-{feature}", quote, check, f"reply {feature}", "say", f"reply_{feature}", {}
     for word in _WORDS:
         quote, check = f"Do not say {word!r} in your last message.", {**_LAST, "without": [word], "words": True}
         yield f"reply-no-{word}", quote, check, f"reply {word}", "say", f"reply_word {word}", {}
@@ -183,17 +183,17 @@ def library() -> tuple[RepoRule, ...]:
 
 
 def _make_rule(*row: Any) -> RepoRule:
-    name, quote, check, group, how, what, wants = row
+    name, quote, check, group, how, breach, wants = row
     rule = convert({"id": name, "quote": quote, "file": "AGENTS.md", "check": check}, Rule)
-    return RepoRule(rule, group, how, what, wants, (what,) if what in _MORE_STEPS else ())
+    return RepoRule(rule, group, how, breach, wants, (breach,) if breach in _MORE_STEPS else ())
 
 
 @functools.cache
 def groups() -> dict[str, tuple[RepoRule, ...]]:
     """Return all rules by group."""
     rules_by_group: dict[str, list[RepoRule]] = {}
-    for one in library():
-        rules_by_group.setdefault(one.group, []).append(one)
+    for rule in library():
+        rules_by_group.setdefault(rule.group, []).append(rule)
     return {name: tuple(rules) for name, rules in rules_by_group.items()}
 
 
@@ -206,17 +206,17 @@ def draw_page(rng: random.Random, count: int) -> Page:
     Up to `count` // 8 of them replace an earlier line; up to `count` // 4 further lines ask for nothing.
     """
     chosen = [rng.choice(groups()[name]) for name in rng.sample(sorted(groups()), count)]
-    lines = [(rng.random(), one.rule.quote) for one in chosen]
-    places = dict(zip((one.rule.id for one in chosen), (place for place, _ in lines), strict=True))
+    lines = [(rng.random(), rule.rule.quote) for rule in chosen]
+    places = dict(zip((rule.rule.id for rule in chosen), (place for place, _ in lines), strict=True))
     several = [
-        one for one in chosen if len({other.what for other in groups()[one.group]}) == 1 < len(groups()[one.group])
+        rule for rule in chosen if len({other.what for other in groups()[rule.group]}) == 1 < len(groups()[rule.group])
     ]
     replaced_rules = rng.sample(several, min(len(several), count // 8))
-    for one in replaced_rules:
-        other = rng.choice([rule for rule in groups()[one.group] if rule is not one])
-        place = places[one.rule.id]
-        lines.remove((place, one.rule.quote))
-        lines += [(place / 2, other.rule.quote), (place, f"{one.rule.quote} This replaces what is said above.")]
+    for old in replaced_rules:
+        other = rng.choice([rule for rule in groups()[old.group] if rule is not old])
+        place = places[old.rule.id]
+        lines.remove((place, old.rule.quote))
+        lines += [(place / 2, other.rule.quote), (place, f"{old.rule.quote} This replaces what is said above.")]
     idle = rng.sample(_IDLE, min(len(_IDLE), count // 4))
     lines += [(rng.random(), text) for text in idle]
     rule_lines = "".join(f"- {text}\n" for _, text in sorted(lines))
@@ -261,4 +261,4 @@ class OfEpisodes:
 
 def rules_of(repo_rules: Sequence[RepoRule]) -> tuple[Rule, ...]:
     """Return the Rule of each RepoRule."""
-    return tuple(one.rule for one in repo_rules)
+    return tuple(repo_rule.rule for repo_rule in repo_rules)

@@ -82,9 +82,9 @@ def draw_task(rng: random.Random) -> Task:
     """Draw a repository and a task of one of four sorts."""
     package, module = rng.choice(_PACKAGES), rng.choice(_MODULES)
     own = rng.sample(FUNCTIONS, 4)
-    what = rng.choice(("mend", "add", "rename", "setting"))
-    functions = own[:3] if what == "add" else own
-    wrong = own[0].name if what == "mend" else ""
+    sort = rng.choice(("mend", "add", "rename", "setting"))
+    functions = own[:3] if sort == "add" else own
+    wrong = own[0].name if sort == "mend" else ""
     path, name = f"src/{package}/{module}.py", f"{package}.{module}"
     body = "\n\n".join(
         function.source(function.wrong if function.name == wrong else function.right) for function in functions
@@ -100,19 +100,19 @@ def draw_task(rng: random.Random) -> Task:
             f'    return "{own[1].name}: " + str({own[1].name}({own[1].parameters}))\n'
         ),
     }
-    function = own[0] if what == "mend" else own[3] if what == "add" else own[1]
-    if what == "mend":
+    function = own[0] if sort == "mend" else own[3] if sort == "add" else own[1]
+    if sort == "mend":
         old, new = (f'"""{function.about}"""\n    return {body}' for body in (function.wrong, function.right))
         wants = f"`{function.name}` in {path} returns wrong results. Its docstring says what it should do. Mend it."
         return Task(
             wants, files, (Change(path, old, new),), _works(name, function, function.name), f"mend {function.name}"
         )
-    if what == "add":
+    if sort == "add":
         last = functions[-1].source(functions[-1].right)
         wants = f"Add a function `{function.name}({function.parameters})` to {path}: {function.about.lower().replace('return', 'it returns', 1).replace('tell', 'it tells', 1)}"
         change = Change(path, last, f"{last}\n\n{function.source(function.right)}")
         return Task(wants, files, (change,), _works(name, function, function.name), f"add {function.name}")
-    if what == "rename":
+    if sort == "rename":
         return _rename(rng, files, (package, path, name), function)
     key = rng.choice(sorted(_SETTINGS))
     before, after = _SETTINGS[key]

@@ -33,7 +33,7 @@ _STRING = {"type": "string"}
 
 
 def _tool(name: str, about: str, *parameters: str) -> Tool:
-    properties: dict[str, Json] = {one: {"type": "string"} for one in parameters}
+    properties: dict[str, Json] = {parameter: {"type": "string"} for parameter in parameters}
     return Tool(name, about, {"type": "object", "properties": properties, "required": list(parameters), "additionalProperties": False})  # fmt: skip
 
 
@@ -74,9 +74,9 @@ class Repo:
                 f"world repo: {argument!r} must be rules and a number from 1 to {MOST_RULES}: world:repo:x50+rules16"
             )
         self.count = int(match[1]) if match is not None else USUAL_RULES
-        self.rules = tuple(one.rule.id for one in library())  # any of them, until a repository is drawn
+        self.rules = tuple(repo_rule.rule.id for repo_rule in library())  # any of them, until a repository is drawn
         self.reset(0)
-        self.rules = tuple(one.rule.id for one in library())
+        self.rules = tuple(repo_rule.rule.id for repo_rule in library())
 
     def reset(self, seed: int) -> str:
         """Draw a repository, its AGENTS.md and a task; return what the user wants, with AGENTS.md."""
@@ -85,7 +85,7 @@ class Repo:
         self.page: Page = draw_page(
             random.Random(derive_seed("world", self.name, self.version, "rules", seed)), self.count
         )
-        self.rules = tuple(one.rule.id for one in self.page.told)
+        self.rules = tuple(repo_rule.rule.id for repo_rule in self.page.told)
         self.machine = Machine({**self.task.files, "AGENTS.md": self.page.text})
         self.user = User(f"{self.task.wants} Commit it when it is done.\n\n{self.page.text.rstrip()}")
         self.session = Session("episode", "episode", events=[Speech(0, "user", self.user.wants)])
@@ -117,13 +117,14 @@ class Repo:
         return Step(reply, self._is_over)
 
     def _call(self, call: ToolCall) -> tuple[str, int]:
-        tool = next((one for one in TOOLS if one.name == call.name), None)
+        tool = next((tool for tool in TOOLS if tool.name == call.name), None)
         if tool is None:
-            return f"there is no tool {call.name!r:.80}; there are {', '.join(one.name for one in TOOLS)}", 1
+            return f"there is no tool {call.name!r:.80}; there are {', '.join(tool.name for tool in TOOLS)}", 1
         names, arguments = tool.parameters["required"], call.arguments
-        if call.broken or set(arguments) != set(names) or not all(isinstance(one, str) for one in arguments.values()):  # type: ignore[arg-type]
+        are_texts = all(isinstance(argument, str) for argument in arguments.values())
+        if call.broken or set(arguments) != set(names) or not are_texts:  # type: ignore[arg-type]
             return f"{call.name} takes the texts {', '.join(names)}, and nothing else", 1  # type: ignore[arg-type]
-        texts = {name: str(one) for name, one in arguments.items()}
+        texts = {name: str(argument) for name, argument in arguments.items()}
         try:
             return self._carry_out(call.name, texts)
         except ShellError as error:
@@ -157,15 +158,14 @@ class Repo:
         if is_ready:
             reason = f"{reason}: it is done and not committed"
         broken_rules = [
-            BrokenRule(one.rule, one.evidence[-1].line if one.evidence else self._actions, one.reason)
-            for one in self.verdicts()
-            if one.outcome == "broken"
+            BrokenRule(verdict.rule, verdict.evidence[-1].line if verdict.evidence else self._actions, verdict.reason)
+            for verdict in self.verdicts()
+            if verdict.outcome == "broken"
         ]
+        broken_rules.sort(key=lambda rule: rule.action)
         outcome: Outcome = "fail" if reason else "pass"
         progress = 0.5 * is_ready if reason else 1.0
-        return Judgement(
-            outcome, reason or "the goal is reached", tuple(sorted(broken_rules, key=lambda one: one.action)), progress
-        )
+        return Judgement(outcome, reason or "the goal is reached", tuple(broken_rules), progress)
 
     def solver(self) -> Sequence[Action]:
         """Return actions from the beginning that reach the goal and keep every rule."""
@@ -174,7 +174,7 @@ class Repo:
     def breaker(self, rate: float) -> Sequence[Action]:
         """Return actions that reach the goal and break each rule with probability `rate`, by the episode's seed."""
         rng = random.Random(derive_seed("world", self.name, self.version, "breaks", self.seed))
-        broken_ids = frozenset(one.rule.id for one in self.page.told if rng.random() < rate)
+        broken_ids = frozenset(repo_rule.rule.id for repo_rule in self.page.told if rng.random() < rate)
         return list(_acts(self.task, self.page.told, broken_ids))
 
     def brief(self) -> str:
@@ -199,19 +199,21 @@ class _Plan:
 
 def _plan(rules: Sequence[RepoRule], broken_ids: frozenset[str]) -> _Plan:
     plan = _Plan()
-    for number, one in enumerate(rules):
-        plan.steps.update(one.steps)
-        plan.says.update(one.wants)
-        if one.rule.id not in broken_ids:
+    for number, rule in enumerate(rules):
+        plan.steps.update(rule.steps)
+        plan.says.update(rule.wants)
+        if rule.rule.id not in broken_ids:
             continue
-        if one.how == "skip":
-            plan.skipped.add(one.what)
-        elif one.how == "say":
-            plan.otherwise.add(one.what)
-        elif one.how == "run":
-            plan.extra.append(_bash(one.what))
+        if rule.how == "skip":
+            plan.skipped.add(rule.what)
+        elif rule.how == "say":
+            plan.otherwise.add(rule.what)
+        elif rule.how == "run":
+            plan.extra.append(_bash(rule.what))
         else:
-            plan.extra.append(_do("write_file", path=f"src/notes_{number}.py", content=f'"""Notes."""\n\n{one.what}\n'))
+            plan.extra.append(
+                _do("write_file", path=f"src/notes_{number}.py", content=f'"""Notes."""\n\n{rule.what}\n')
+            )
     return plan
 
 
@@ -253,9 +255,9 @@ def _acts(task: Task, rules: Sequence[RepoRule], broken_ids: frozenset[str]) -> 
     yield _bash(f"git add -A && git commit {_message(task, plan)}")
     if "once" in plan.skipped:
         yield _bash(f"git commit --allow-empty {_message(task, plan)}")
-    after = [one for one in ("status", "show") if f"{one}_after" in plan.steps - plan.skipped]
+    after = [step for step in ("status", "show") if f"{step}_after" in plan.steps - plan.skipped]
     if after:
-        yield _bash(" && ".join(f"git {one}" for one in after))
+        yield _bash(" && ".join(f"git {step}" for step in after))
     yield _reply(f"I did this: {task.about}. The tests pass.", plan, plan.otherwise)
 
 
@@ -286,8 +288,8 @@ _ODD = {
 def _reply(text: str, plan: _Plan, otherwise: set[str]) -> str:
     """Return a message to the user with the parts that the rules ask for, except those to be said otherwise."""
     begins = "Well." if "reply_begins" in otherwise else plan.says.get("reply_begins", "")
-    odd = [_ODD[one] for one in sorted(otherwise) if one in _ODD]
-    odd += [f"It is {one.partition(' ')[2]} so." for one in sorted(otherwise) if one.startswith("reply_word ")]
+    odd = [_ODD[part] for part in sorted(otherwise) if part in _ODD]
+    odd += [f"It is {part.partition(' ')[2]} so." for part in sorted(otherwise) if part.startswith("reply_word ")]
     ends = "" if "reply_ends" in otherwise else plan.says.get("reply_ends", "")
     return "\n\n".join(part for part in (f"{begins} {text}".strip(), *odd, ends) if part)
 

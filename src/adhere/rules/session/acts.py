@@ -115,7 +115,7 @@ class _Reader:
         self.branch = session.branch
         self.has_branch = False
         self.files = Files()
-        self.has_results = any(isinstance(one, Call) and one.result is not None for one in session.events)
+        self.has_results = any(isinstance(event, Call) and event.result is not None for event in session.events)
 
     def acts(self) -> Iterator[Act]:
         for event in self.session.events:
@@ -145,7 +145,7 @@ class _Reader:
     def _tool(self, name: str, call: Call) -> Iterator[Act]:
         fields: Mapping[str, Any] = call.arguments
         path = self._below(_first(fields, _PATHS), call.cwd)
-        content = next((fields[one] for one in _CONTENTS if isinstance(fields.get(one), str)), None)
+        content = next((fields[key] for key in _CONTENTS if isinstance(fields.get(key), str)), None)
         if name in _PATCHES:
             yield from self._patch(fields, call.cwd)
         elif name in _WRITERS or (name in _EDITORS and fields.get("command") == "create"):
@@ -158,10 +158,10 @@ class _Reader:
                 yield self._replaced(path, fields, call)
         elif name in _READERS:
             paths = fields.get("paths")
-            for one in paths if isinstance(paths, list) else [path]:
+            for file in paths if isinstance(paths, list) else [path]:
                 if call.before is not None:
                     self.files.put(path, call.before)
-                yield Act(0, "read", path=self._below(str(one), call.cwd) if one is not path else path, by="tool")
+                yield Act(0, "read", path=self._below(str(file), call.cwd) if file is not path else path, by="tool")
         elif name in {"delete_file", "remove_file"} and path:
             yield self._edit(path, "delete")
         elif name in {"move_file", "rename_file"}:
@@ -172,12 +172,12 @@ class _Reader:
 
     def _replaced(self, path: str, fields: Mapping[str, Any], call: Call) -> Act:
         edit_field = fields.get("edits")
-        edits = [one for one in edit_field if isinstance(one, Mapping)] if isinstance(edit_field, list) else [fields]
+        edits = [edit for edit in edit_field if isinstance(edit, Mapping)] if isinstance(edit_field, list) else [fields]
         pairs = []
-        for one in edits:
-            old = next((one[name] for name in one if _OLD.fullmatch(name) and isinstance(one[name], str)), "")
-            new = next((one[name] for name in one if _NEW.fullmatch(name) and isinstance(one[name], str)), "")
-            pairs.append((old, new, bool(one.get("replace_all"))))
+        for edit in edits:
+            old = next((edit[name] for name in edit if _OLD.fullmatch(name) and isinstance(edit[name], str)), "")
+            new = next((edit[name] for name in edit if _NEW.fullmatch(name) and isinstance(edit[name], str)), "")
+            pairs.append((old, new, bool(edit.get("replace_all"))))
         if call.before is not None:
             self.files.put(path, call.before)
         whole = None
@@ -218,7 +218,7 @@ class _Reader:
         for run in runs:
             has_run = ran if ran is not True else run.known.ran
             act = Act(call.line, "command", text, has_run, run.known.passed, run, agent=call.agent)
-            if act.passed is None and has_run and call.result and sum(matches(one, ("@tests",)) for one in runs) == 1:
+            if act.passed is None and has_run and call.result and sum(matches(run, ("@tests",)) for run in runs) == 1:
                 act.passed = _by_output(run, call.result)
             self._follow_branch(act, run)
             yield from self._effects(act, run, cwd)  # what `pytest > log` writes is not written after the tests
@@ -272,7 +272,7 @@ class _Reader:
             if option.text in {"--title", "-t", "--body", "-b"}:
                 texts.append(message_of(value))
             elif option.text in {"--body-file", "-F"}:
-                heredoc = next((one.body for one in run.redirects if one.operator == "<<"), None)
+                heredoc = next((redirect.body for redirect in run.redirects if redirect.operator == "<<"), None)
                 texts.append(
                     heredoc if value.text == "-" else self.files.text(self._below(value.text, self.session.cwd))
                 )
@@ -284,7 +284,9 @@ class _Reader:
 
 def _common_folder(session: Session) -> str:
     """Return the deepest folder that holds the folders of all calls; empty if none is given, or one is relative."""
-    folders = {folder for one in session.events if isinstance(one, Call) and (folder := command_of(one.arguments)[1])}
+    folders = {
+        folder for event in session.events if isinstance(event, Call) and (folder := command_of(event.arguments)[1])
+    }
     if not folders or not all(folder.startswith("/") for folder in folders):
         return ""
     return posixpath.commonpath(folders)
@@ -309,12 +311,12 @@ def command_of(fields: Mapping[str, Any]) -> tuple[str, str]:
     value, cwd = next((fields[name] for name in _COMMANDS if name in fields), ""), _first(fields, _FOLDERS)
     if not isinstance(value, list):
         return value if isinstance(value, str) else "", cwd
-    words = [str(one) for one in value]
+    words = [str(word) for word in value]
     if len(words) >= 3 and words[0].rpartition("/")[2] in {"bash", "sh", "zsh"} and words[1] in {"-lc", "-c"}:
         return words[2], cwd
     if words[:1] in (["powershell.exe"], ["pwsh"], ["cmd.exe"]):
         return words[-1], cwd
-    is_lines = "commands" in fields or all(" " in one for one in words)
+    is_lines = "commands" in fields or all(" " in word for word in words)
     return "\n".join(words) if is_lines else shlex.join(words), cwd
 
 
@@ -357,7 +359,7 @@ def _messages(run: Run) -> Iterator[str | None]:
         elif re.match(r"-[ase]?m(?=.)", word.text) and len(word.text) > 3 and not short:
             parts.append(message_of(word._replace(text=re.sub(r"^-[ase]?m", "", word.text))))
         elif word.text in {"-F", "--file"} and place + 1 < len(words):
-            body = next((one.body for one in run.redirects if one.operator == "<<"), None)
+            body = next((redirect.body for redirect in run.redirects if redirect.operator == "<<"), None)
             parts.append(body if words[place + 1].text == "-" else None)
     options = {word.text for word in words}
     if not parts:
@@ -372,12 +374,12 @@ def _new_branch(words: tuple[str, ...]) -> str:
         return ""
     for verb, options in (("checkout", ("-b", "-B")), ("switch", ("-c", "-C", "--create")), ("worktree", ("-b", "-B"))):
         if verb in words[1:4]:
-            return next((two for one, two in pairwise(words) if one in options), "")
+            return next((after for word, after in pairwise(words) if word in options), "")
     if words[1:2] != ("branch",) or len(words) < 3:
         return ""
     if not words[2].startswith("-"):
         return words[2]
-    return next((two for one, two in pairwise(words) if one in {"-m", "-M"}), "") if len(words) == 4 else ""
+    return next((after for word, after in pairwise(words) if word in {"-m", "-M"}), "") if len(words) == 4 else ""
 
 
 def asks(act: Act) -> bool:

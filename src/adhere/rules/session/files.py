@@ -81,9 +81,9 @@ def edits_of_patch(fields: Mapping[str, Any]) -> Iterator[PatchEdit]:
     """Yield the edits of an `apply_patch` call, whose fields are an envelope, one operation, or a list of changes."""
     changes = fields.get("changes")
     if isinstance(changes, list):
-        for one in changes:
-            if isinstance(one, Mapping) and isinstance(one.get("path"), str):
-                yield PatchEdit(one["path"], _VERBS.get(str(one.get("kind")), "modify"), "", None, ())
+        for change in changes:
+            if isinstance(change, Mapping) and isinstance(change.get("path"), str):
+                yield PatchEdit(change["path"], _VERBS.get(str(change.get("kind")), "modify"), "", None, ())
     elif isinstance(fields.get("path"), str) and isinstance(fields.get("type"), str):
         diff = fields.get("diff") if isinstance(fields.get("diff"), str) else ""
         yield _edit(fields["path"], _VERBS.get(fields["type"], "modify"), str(diff).splitlines())

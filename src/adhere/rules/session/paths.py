@@ -96,17 +96,17 @@ def path_matches(path: str, patterns: tuple[str, ...]) -> bool:
         return "**" in patterns or "*" in patterns
     if path.startswith(FLOATING):
         ends = [path[place + 1 :] for place, char in enumerate(path) if char == "/" and place]
-        inclusions = [one for one in patterns if not one.startswith("!")]
-        exclusions = [one[1:] for one in patterns if one.startswith("!")]
+        inclusions = [glob for glob in patterns if not glob.startswith("!")]
+        exclusions = [glob[1:] for glob in patterns if glob.startswith("!")]
         return _means(ends, inclusions) and not _means(ends, exclusions)
     outside = is_absolute(path) or path.startswith("../")
-    inclusions = [one for one in patterns if not one.startswith("!") and (not outside or is_absolute(one))]
-    exclusions = [one[1:] for one in patterns if one.startswith("!")]
+    inclusions = [glob for glob in patterns if not glob.startswith("!") and (not outside or is_absolute(glob))]
+    exclusions = [glob[1:] for glob in patterns if glob.startswith("!")]
     return _means([path], inclusions) and not _means([path], exclusions)
 
 
 def _means(paths: list[str], patterns: list[str]) -> bool:
-    return any(_regex_of(one).fullmatch(path) for one in patterns for path in paths)
+    return any(_regex_of(glob).fullmatch(path) for glob in patterns for path in paths)
 
 
 def may_match(path: str, patterns: tuple[str, ...], *, tree: bool) -> bool:
@@ -117,15 +117,15 @@ def may_match(path: str, patterns: tuple[str, ...], *, tree: bool) -> bool:
     head = re.split(r"[$`*?\[{]", path, maxsplit=1)[0]
     if head == path and not tree:
         return False
-    for one in patterns:
-        if one.startswith("!"):
+    for glob in patterns:
+        if glob.startswith("!"):
             continue
-        fixed_head = re.split(r"[*?\[{]", plain_path(one), maxsplit=1)[0].rstrip("/")
+        fixed_head = re.split(r"[*?\[{]", plain_path(glob), maxsplit=1)[0].rstrip("/")
         if head == path:  # a folder, with all that is in it
-            if "/" in one.rstrip("/") and (path in {".", fixed_head} or fixed_head.startswith(f"{path}/")):
+            if "/" in glob.rstrip("/") and (path in {".", fixed_head} or fixed_head.startswith(f"{path}/")):
                 return True
         elif fixed_head and (fixed_head.startswith(head) or head.startswith(fixed_head)) and "$" not in path:
             tail = re.split(r"[$`*?\[{\]}]", path)[-1]
-            if not tail or "*" in one or one.endswith((tail, "/")):
+            if not tail or "*" in glob or glob.endswith((tail, "/")):
                 return True
     return False

@@ -89,10 +89,10 @@ def _of_folder(path: Path) -> Iterator[Session]:
             raise SpecError(f"{path}: this run has no episode, so nobody called a tool in it. Give a run of a world")
         yield from sessions
         return
-    runs = [one.parent for name in _RUN_FILES for one in sorted(path.rglob(name))]
+    runs = [file.parent for name in _RUN_FILES for file in sorted(path.rglob(name))]
     for run in runs:
         yield from read_run(run)
-    files = sorted(one for one in path.rglob("*") if one.is_file() and one.name.endswith(ENDINGS))
+    files = sorted(file for file in path.rglob("*") if file.is_file() and file.name.endswith(ENDINGS))
     count = len(runs)
     for file in files:
         if not any(run in file.parents for run in runs):
@@ -204,7 +204,7 @@ def _of_document(path: Path, name: str) -> Iterator[Session]:
 
 def of_value(document: Any, name: str) -> Iterator[Session]:
     """Yield the sessions of one JSON document."""
-    rows = [one for one in (document if isinstance(document, list) else [document]) if isinstance(one, Mapping)]
+    rows = [row for row in (document if isinstance(document, list) else [document]) if isinstance(row, Mapping)]
     first = rows[0] if rows else {}
     if isinstance(document, list) and "parts" in first:
         yield from read_checkpoint(rows, name)

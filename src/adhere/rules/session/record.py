@@ -47,9 +47,9 @@ class Recorder:
             return
         if key:
             speeches = self._texts.setdefault(key, [])
-            if any(one.text.startswith(text) for one in speeches):
+            if any(speech.text.startswith(text) for speech in speeches):
                 return
-            if (beginning := next((one for one in speeches if text.startswith(one.text)), None)) is not None:
+            if (beginning := next((speech for speech in speeches if text.startswith(speech.text)), None)) is not None:
                 beginning.text = text
                 return
         speech = Speech(line, who, text, agent)
@@ -79,7 +79,7 @@ class Recorder:
         """Give the call of `key` its result and return the call; None if the log has no such call."""
         call = self._calls.get(key) if key else None
         if call is None and not key and tool:
-            call = next((one for one in self._waiting.get(tool, []) if one.result is None), None)
+            call = next((call for call in self._waiting.get(tool, []) if call.result is None), None)
         if call is None:
             return None
         if call.result is None or text:
@@ -95,19 +95,19 @@ class Recorder:
 
     def interrupt(self) -> None:
         """Mark every call without a result as interrupted by the user."""
-        for one in self.session.events:
-            if isinstance(one, Call) and one.result is None and one.state == "unknown":
-                one.state = "interrupted"
+        for event in self.session.events:
+            if isinstance(event, Call) and event.result is None and event.state == "unknown":
+                event.state = "interrupted"
 
     def finish(self) -> Session:
         """Mark the last text of each turn as final, and return the session."""
         session, last = self.session, None
-        for one in session.events:
-            if isinstance(one, Speech) and one.who == "user" and not one.agent and last is not None:
+        for event in session.events:
+            if isinstance(event, Speech) and event.who == "user" and not event.agent and last is not None:
                 last.final, last = True, None
-            elif isinstance(one, Speech) and one.who == "assistant" and not one.agent:
-                last = one
-            elif isinstance(one, Call) and not one.agent:
+            elif isinstance(event, Speech) and event.who == "assistant" and not event.agent:
+                last = event
+            elif isinstance(event, Call) and not event.agent:
                 last = None
         if last is not None:
             last.final = True

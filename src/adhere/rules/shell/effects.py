@@ -47,17 +47,17 @@ def effects_of(run: Run) -> Iterator[Effect]:
             yield _effect(redirect.target, "read")
     words = run.words
     if words:
-        yield from (_effect(one.path, "modify", text=one.added) for one in _script(run) or ())
+        yield from (_effect(edit.path, "modify", text=edit.added) for edit in _script(run) or ())
         effects = _of_program(words[0], words[1:])
-        yield from (one for one in effects if one.path not in {"{}", ";", "+", ""})
+        yield from (effect for effect in effects if effect.path not in {"{}", ";", "+", ""})
 
 
 def _script(run: Run) -> list[Written] | None:
     """Return what a Python program in the command line writes; None if there is none, or its text does not show it."""
     if run.words[0] != "python":
         return None
-    code = next((two for one, two in pairwise(run.words) if one == "-c"), None)
-    body = next((one.body for one in run.redirects if one.operator in {"<<", "<<<"}), None)
+    code = next((after for word, after in pairwise(run.words) if word == "-c"), None)
+    body = next((redirect.body for redirect in run.redirects if redirect.operator in {"<<", "<<<"}), None)
     source = code if code is not None else body if run.words[1:] in {(), ("-",)} else None
     return written_by(source) if source is not None else None
 
@@ -69,7 +69,7 @@ def opaque_text(run: Run) -> str | None:
         return None
     if name not in _OPAQUE or (name in {"awk", "gawk"} and "-i" not in run.words):
         return None
-    bodies = [one.body for one in run.redirects if one.body]
+    bodies = [redirect.body for redirect in run.redirects if redirect.body]
     return "\n".join([*run.words[1:], *bodies])
 
 
@@ -80,7 +80,7 @@ def _effect(path: str, how: How, *, text: str | None = None, tree: bool = False)
 def _text_of(run: Run) -> str | None:
     """Return the text that `cat <<EOF > f`, `echo text > f` or `printf text > f` writes; None if it is not shown."""
     name, words = run.words[:1], run.words[1:]
-    body = next((one.body for one in run.redirects if one.operator in {"<<", "<<<"}), None)
+    body = next((redirect.body for redirect in run.redirects if redirect.operator in {"<<", "<<<"}), None)
     if name == ("cat",) and not [word for word in words if word != "-"]:
         return body
     if name == ("echo",) and run.fixed:
@@ -148,7 +148,7 @@ def _in_place(name: str, words: Sequence[str]) -> Iterator[Effect]:
         paths = paths[1:]
     if in_place and "" in words and not has_script and len(plain) > 2:  # BSD's sed -i '' s/a/b/ f
         paths = [path for path in plain if path][1:]
-    scripts = [two for one, two in pairwise(words) if one in value_options] or plain[:1]
+    scripts = [after for word, after in pairwise(words) if word in value_options] or plain[:1]
     added_text = _substitutions(scripts) if in_place else None
     yield from (_effect(path, "modify" if in_place else "read", text=added_text) for path in paths)
 
@@ -169,7 +169,7 @@ def _substitutions(scripts: Sequence[str]) -> str | None:
 
 def _copies(name: str, words: Sequence[str]) -> Iterator[Effect]:
     plain = _plain(words, ("-m", "-o", "-g", "-S", "--exclude", "-e"))
-    target = next((two for one, two in pairwise(words) if one in {"-t", "--target-directory"}), None)
+    target = next((after for word, after in pairwise(words) if word in {"-t", "--target-directory"}), None)
     sources, target = (plain, target) if target else (plain[:-1], plain[-1] if len(plain) > 1 else None)
     if target is None:
         return
@@ -177,7 +177,7 @@ def _copies(name: str, words: Sequence[str]) -> Iterator[Effect]:
         yield _effect(path, "delete" if name == "mv" else "read", tree=name == "mv")
     base = [path.rstrip("/").rpartition("/")[2] for path in sources]
     if len(sources) > 1 or target.endswith("/") or target in {".", ".."}:
-        yield from (_effect(f"{target.rstrip('/')}/{one}", "create") for one in base)
+        yield from (_effect(f"{target.rstrip('/')}/{file}", "create") for file in base)
     else:
         yield _effect(target, "create")
 

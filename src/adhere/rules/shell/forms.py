@@ -183,9 +183,9 @@ def _inner(run: Run, command: Simple, *, repo: Path | None, deep: int) -> Iterat
     scripts: list[tuple[str, int | None]] = [(text, None) for word in command.words for text in word.inner]
     scripts += [(text, own) for text in (*_shell_texts(run), *_repository_texts(run.words, repo))]
     for text, code in scripts:
-        for one in runs_of(text, code, repo=repo, deep=deep + 1):
-            knowledge = one.known if run.known.ran else Knowledge(run.known.ran, None, None)
-            yield replace(one, cwd=_join(run.cwd, one.cwd) if one.cwd else run.cwd, known=knowledge)
+        for inner in runs_of(text, code, repo=repo, deep=deep + 1):
+            knowledge = inner.known if run.known.ran else Knowledge(run.known.ran, None, None)
+            yield replace(inner, cwd=_join(run.cwd, inner.cwd) if inner.cwd else run.cwd, known=knowledge)
 
 
 def _shell_texts(run: Run) -> Iterator[str]:
@@ -195,7 +195,7 @@ def _shell_texts(run: Run) -> Iterator[str]:
             if option is not None and len(words) > option + 1:
                 yield words[option + 1]
             elif len(words) == 1 or words[1] == "-s":
-                yield from (one.body for one in run.redirects if one.operator == "<<" and one.body)
+                yield from (redirect.body for redirect in run.redirects if redirect.operator == "<<" and redirect.body)
         elif words[0] == "eval":
             yield " ".join(words[1:])
         elif words[0] in {"cmd", "powershell", "pwsh"} and words[1:2] and words[1].lower() in {"/c", "-c", "-command"}:
@@ -232,7 +232,7 @@ def _makefile(repo: Path) -> dict[str, tuple[str, ...]]:
             for target in targets:
                 recipes[target].append(line.strip().lstrip("@-+").replace("$$", "$"))
         elif (rule := re.match(r"([^#=:\s][^#=:]*):(?!=)([^=#]*)", line)) is not None:
-            targets = [one for one in rule[1].split() if not one.startswith(".")]
+            targets = [target for target in rule[1].split() if not target.startswith(".")]
             for target in targets:
                 recipes.setdefault(target, [])
                 before.setdefault(target, []).extend(rule[2].partition(";")[0].split())
@@ -245,8 +245,8 @@ def _with_before(
     if target in seen or target not in recipes:
         return
     seen.add(target)
-    for one in before.get(target, ()):
-        yield from _with_before(one, recipes, before, seen)
+    for prerequisite in before.get(target, ()):
+        yield from _with_before(prerequisite, recipes, before, seen)
     yield from recipes[target]
 
 
@@ -270,7 +270,7 @@ def message_of(word: Word) -> str | None:
         for and_or in parse(script).lists:
             for command in and_or.pipelines[0]:
                 if isinstance(command, Simple) and command.words and command.words[0].text == "cat":
-                    body = next((one.body for one in command.redirects if one.operator == "<<"), None)
+                    body = next((redirect.body for redirect in command.redirects if redirect.operator == "<<"), None)
                     if body is not None:
                         return word.text.replace(f"$({script})", body)
     return None

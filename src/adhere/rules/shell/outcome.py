@@ -54,12 +54,12 @@ def _and_or(
 ) -> Iterator[Seen]:
     sure = sum(1 for _ in itertools.takewhile(_hardly_fails, chain.pipelines))
     pipeline_knowledge = _of_pipelines(chain.operators, code, ran=ran, sure=sure)
-    for pipeline, what in zip(chain.pipelines, pipeline_knowledge, strict=True):
+    for pipeline, knowledge in zip(chain.pipelines, pipeline_knowledge, strict=True):
         for place, command in enumerate(pipeline):
             is_last = place == len(pipeline) - 1
-            mine = what if is_last else Knowledge(what.ran, None, None)
-            if not place and what.passed is False and len(pipeline) > 1 and all(map(_only_shows, pipeline[1:])):
-                mine = Knowledge(what.ran, passed=False)  # `pipefail`: what only shows its input does not fail
+            mine = knowledge if is_last else Knowledge(knowledge.ran, None, None)
+            if not place and knowledge.passed is False and len(pipeline) > 1 and all(map(_only_shows, pipeline[1:])):
+                mine = Knowledge(knowledge.ran, passed=False)  # `pipefail`: what only shows its input does not fail
             if isinstance(command, Compound):
                 yield from _compound(command, mine, around=around, strict=strict)
             else:

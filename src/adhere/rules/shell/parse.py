@@ -133,7 +133,7 @@ class _Lexer:
             end = text.find("\n", place)
             self._place = len(text) if end < 0 else end
         elif not self._redirects():
-            operator = next((one for one in _OPERATORS if text.startswith(one, place)), None)
+            operator = next((operator for operator in _OPERATORS if text.startswith(operator, place)), None)
             if operator is None:
                 self._tokens.append(_Token("word", self._word()))
                 return
@@ -148,7 +148,7 @@ class _Lexer:
             place += 1
         if self._text.startswith(("<(", ">("), place):
             return False
-        operator = next((one for one in _REDIRECTS if self._text.startswith(one, place)), None)
+        operator = next((operator for operator in _REDIRECTS if self._text.startswith(operator, place)), None)
         if operator is None or (place > self._place and operator.startswith("&")):
             return False
         self._place = place + len(operator)
@@ -248,7 +248,7 @@ class _Lexer:
         if text[start] == "`":
             script = self._until("`", start + 1)
             return f"`{script}`", [script]
-        opening = next((one for one in ("$((", "$(", "${", "<(", ">(") if text.startswith(one, start)), None)
+        opening = next((sign for sign in ("$((", "$(", "${", "<(", ">(") if text.startswith(sign, start)), None)
         if opening is None:
             self._place += 1
             return text[start], []

@@ -51,7 +51,7 @@ def patterns_of(command: str) -> tuple[tuple[str, ...], ...]:
             raise SpecError(
                 f"no group of commands {command!r}.{nearest(command[1:], commands_by_group)} Groups: {names}"
             )
-        return tuple(one for text in commands_by_group[command[1:]] for one in patterns_of(text))
+        return tuple(pattern for text in commands_by_group[command[1:]] for pattern in patterns_of(text))
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -82,7 +82,7 @@ def _by_program(commands: tuple[str, ...]) -> tuple[dict[str, list[tuple[str, ..
     """Return the patterns by their program, and those whose program is a glob."""
     by_program: dict[str, list[tuple[str, ...]]] = {}
     globs: list[tuple[str, ...]] = []
-    for pattern in (one for text in commands for one in patterns_of(text)):
+    for pattern in (pattern for text in commands for pattern in patterns_of(text)):
         if re.search(r"[*?\[]", pattern[0]):
             globs.append(pattern)
         else:
@@ -108,7 +108,7 @@ def _matches(form: Sequence[str], pattern: Sequence[str]) -> bool:
 def chooses_part(run: Run) -> bool | None:
     """Tell whether a command that runs tests selects some of them by path, name or filter; None if unclear."""
     form = next(
-        (one for one in reversed(run.forms) if any(_matches(one, pattern) for pattern in patterns_of("@tests"))), ()
+        (form for form in reversed(run.forms) if any(_matches(form, pattern) for pattern in patterns_of("@tests"))), ()
     )
     if any(
         re.match(r"-(?:k|m|t|run|p|-filter\S*|-testNamePattern|-grep|-last-failed|-lf|-package)(?:=|$)", word)

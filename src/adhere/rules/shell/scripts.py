@@ -23,10 +23,10 @@ def written_by(source: str) -> list[Written] | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     names: dict[str, ast.expr] = {}
-    for one in ast.walk(tree):
-        if isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ast.Name):
-            names.setdefault(one.targets[0].id, one.value)
-    calls = [one for one in ast.walk(tree) if isinstance(one, ast.Call)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            names.setdefault(node.targets[0].id, node.value)
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     paths = [path for call in calls if (path := _target(call)) is not None]
     path_texts = [_text(path, names) for path in paths]
     if any(path is None for path in path_texts) or any(_is_hidden(call) for call in calls):
@@ -43,7 +43,7 @@ def _target(call: ast.Call) -> ast.expr | None:
     is_open = (isinstance(name, ast.Name) and name.id == "open") or (
         isinstance(name, ast.Attribute) and name.attr == "open"
     )
-    mode = next((one.value for one in call.keywords if one.arg == "mode"), None)
+    mode = next((keyword.value for keyword in call.keywords if keyword.arg == "mode"), None)
     arguments = call.args
     if isinstance(name, ast.Attribute) and not (isinstance(name.value, ast.Name) and name.value.id in {"io", "codecs"}):
         arguments = [name.value, *call.args]  # `Path(…).open(mode)`

@@ -113,7 +113,9 @@ def _state(row: Row) -> State | None:
 
 def _say(recorder: Recorder, line: int, who: Who, text: str) -> None:
     """Add a text once, where an event and an item hold it one after the other."""
-    events = [one for one in recorder.session.events[-NEAR:] if not (isinstance(one, Speech) and one.who == "notice")]
+    events = [
+        event for event in recorder.session.events[-NEAR:] if not (isinstance(event, Speech) and event.who == "notice")
+    ]
     last = events[-1] if events else None
     if who == "user" and _TOLD.match(text):
         who = "notice"

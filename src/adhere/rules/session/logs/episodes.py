@@ -30,15 +30,15 @@ def read_run(directory: Path) -> Iterator[Session]:
     run = load_run(directory)
     prompts = {prompt.id: prompt for prompt in run.prompts()}
     is_solved = {
-        (one.prompt_id, one.draw): one.outcome == "pass"
-        for one in run.verdicts()
-        if one.constraint_id == "world:solved" and one.view == "strict" and one.outcome != "undecided"
+        (verdict.prompt_id, verdict.draw): verdict.outcome == "pass"
+        for verdict in run.verdicts()
+        if verdict.constraint_id == "world:solved" and verdict.view == "strict" and verdict.outcome != "undecided"
     }
     for response in run.responses():
         if not response.steps:
             continue
         prompt = prompts.get(response.prompt_id)
-        before = [msgspec.to_builtins(one) for one in prompt.messages()] if prompt is not None else []
+        before = [msgspec.to_builtins(message) for message in prompt.messages()] if prompt is not None else []
         row = {"steps": [*before, *msgspec.to_builtins(response.steps)], "prompt_id": response.prompt_id}
         session = _session(row, f"{directory}#{response.prompt_id}-{response.draw}", start=1)
         session.model, session.solved = run.manifest.spec.model, is_solved.get((response.prompt_id, response.draw))
@@ -47,7 +47,7 @@ def read_run(directory: Path) -> Iterator[Session]:
 
 def _session(row: Row, name: str, *, start: int) -> Session:
     session = Session(name, "episode", agent="adhere world", task_id=str(row["prompt_id"]))
-    return read_one(list(_messages([one for one in row["steps"] if isinstance(one, Mapping)])), session, start=start)
+    return read_one(list(_messages([step for step in row["steps"] if isinstance(step, Mapping)])), session, start=start)
 
 
 def _messages(steps: list[Row]) -> Iterator[Row]:

@@ -38,10 +38,10 @@ def read_inspect_zip(path: Path) -> Iterator[Session]:
     try:
         with zipfile.ZipFile(path) as log:
             names = log.namelist()
-            head = next((one for one in ("header.json", "_journal/start.json") if one in names), None)
+            head = next((name for name in ("header.json", "_journal/start.json") if name in names), None)
             about: Any = json.loads(log.read(head)) if head is not None else {}
             evaluation = about.get("eval", {}) if isinstance(about, dict) else {}
-            for member in sorted(one for one in names if one.startswith("samples/") and one.endswith(".json")):
+            for member in sorted(name for name in names if name.startswith("samples/") and name.endswith(".json")):
                 if log.getinfo(member).file_size > MOST_BYTES:
                     raise SpecError(f"{path}: {member} is larger than {MOST_BYTES // 10**6} MB unpacked")
                 yield _sample(json.loads(log.read(member)), evaluation, str(path))
@@ -63,5 +63,5 @@ def _sample(sample: Row, evaluation: Any, name: str) -> Session:
     session.task_id = str(sample.get("id") or "")
     messages = sample.get("messages")
     return read_one(
-        [one for one in messages if isinstance(one, Mapping)] if isinstance(messages, list) else [], session
+        [message for message in messages if isinstance(message, Mapping)] if isinstance(messages, list) else [], session
     )

@@ -77,9 +77,9 @@ def codex_output(output: Any) -> tuple[str, int | None]:
         inner = output.get("output", output.get("content", output.get("stdout")))
         return text_of(inner if inner is not None else dict(output)), code if isinstance(code, int) else None
     if isinstance(output, list) and output and isinstance(output[0], Mapping) and "outcome" in output[0]:
-        codes = [one.get("outcome", {}).get("exit_code") for one in output if isinstance(one.get("outcome"), Mapping)]
-        text = "\n".join(f"{one.get('stdout', '')}{one.get('stderr', '')}" for one in output)
-        return text, next((one for one in reversed(codes) if isinstance(one, int)), None)
+        codes = [run.get("outcome", {}).get("exit_code") for run in output if isinstance(run.get("outcome"), Mapping)]
+        text = "\n".join(f"{run.get('stdout', '')}{run.get('stderr', '')}" for run in output)
+        return text, next((code for code in reversed(codes) if isinstance(code, int)), None)
     return text_of(output), None
 
 
@@ -99,7 +99,7 @@ def _take_message(recorder: Recorder, line: int, item: Row) -> None:
             texts.append(text)
         else:
             later.append(part)
-    full_text = "\n".join(one for one in texts if one)
+    full_text = "\n".join(text for text in texts if text)
     who: Who = "user" if role == "user" else "assistant" if role == "assistant" else "system"
     if role in {"system", "notice"}:
         recorder.session.told.append(full_text)
@@ -175,8 +175,8 @@ def text_of(value: Any) -> str:
     """Return a value as text: a text as it is, a list's text parts joined by line breaks, else JSON."""
     if value is None or isinstance(value, str):
         return value or ""
-    if isinstance(value, list) and all(isinstance(one, Mapping | str) for one in value):
-        texts = [one if isinstance(one, str) else _text_part(one) for one in value]
+    if isinstance(value, list) and all(isinstance(part, Mapping | str) for part in value):
+        texts = [part if isinstance(part, str) else _text_part(part) for part in value]
         if any(text is not None for text in texts):
             return "\n".join(text for text in texts if text)
     return json.dumps(value, ensure_ascii=False, default=str)
@@ -188,7 +188,7 @@ def conversation_of(row: Row) -> list[Row] | None:
     messages = next((body[name] for name in _LISTS if name in body), None)
     if isinstance(messages, str) and "input" in body:
         messages = [{"role": "user", "content": messages}]
-    items = [one for one in messages if isinstance(one, Mapping)] if isinstance(messages, list) else None
+    items = [message for message in messages if isinstance(message, Mapping)] if isinstance(messages, list) else None
     if items is not None:
         system = body.get("instructions") or body.get("system") or body.get("systemInstruction")
         if system:
@@ -212,7 +212,7 @@ def _answers_of(row: Row) -> list[Row]:
         message = choices[0].get("message")
         return [{"role": "assistant", **message}] if isinstance(message, Mapping) else []
     if isinstance(answer.get("output"), list):
-        return [one for one in answer["output"] if isinstance(one, Mapping)]
+        return [output for output in answer["output"] if isinstance(output, Mapping)]
     if answer is not row and answer.get("role") == "assistant":
         return [answer]
     return []
@@ -228,7 +228,7 @@ def read_conversations(rows: Numbered, name: str) -> Iterator[Session]:
         items = conversation_of(row)
         if items is None:
             continue
-        marks = [_mark(one) for one in items]
+        marks = [_mark(message) for message in items]
         body = _inside(row, "request")
         is_chained = bool(last_reply_id) and body.get("previous_response_id") == last_reply_id
         goes_on = len(marks) > len(before) > 0 and marks[: len(before)] == before

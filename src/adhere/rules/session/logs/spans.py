@@ -40,7 +40,7 @@ def read_spans(rows: Numbered, name: str) -> Iterator[Session]:
         if any(key.startswith("gen_ai.") for key in fields):
             groups.setdefault(conversations.get(_trace(span)) or _trace(span), []).append((line, span, fields))
     for number, group in enumerate(groups.values(), start=1):
-        group.sort(key=lambda one: (_time(one[1], "end"), one[0]))
+        group.sort(key=lambda entry: (_time(entry[1], "end"), entry[0]))
         yield _session(group, name if number == 1 else f"{name}#{number}")
 
 
@@ -57,14 +57,14 @@ def _fields(attributes: Any) -> dict[str, Any]:
     if isinstance(attributes, Mapping):
         return dict(attributes)
     pairs = attributes if isinstance(attributes, list) else []
-    return {str(one.get("key")): _value(one.get("value")) for one in pairs if isinstance(one, Mapping)}
+    return {str(pair.get("key")): _value(pair.get("value")) for pair in pairs if isinstance(pair, Mapping)}
 
 
 def _value(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     if "arrayValue" in value:
-        return [_value(one) for one in value["arrayValue"].get("values", [])]
+        return [_value(entry) for entry in value["arrayValue"].get("values", [])]
     if "kvlistValue" in value:
         return _fields(value["kvlistValue"].get("values"))
     return next(iter(value.values()), None)
@@ -120,9 +120,9 @@ def _messages(span: Row, fields: Mapping[str, Any]) -> Iterator[Row]:
         yield {"role": "system", "content": text_of(system)}
     for name in ("gen_ai.input.messages", "gen_ai.output.messages"):
         messages = _decode(fields.get(name))
-        for one in messages if isinstance(messages, list) else ():
-            if isinstance(one, Mapping):
-                yield {"role": one.get("role"), "parts": one.get("parts", one.get("content"))}
+        for message in messages if isinstance(messages, list) else ():
+            if isinstance(message, Mapping):
+                yield {"role": message.get("role"), "parts": message.get("parts", message.get("content"))}
     for event in span.get("events") or ():
         if isinstance(event, Mapping):
             yield from _event(event)
