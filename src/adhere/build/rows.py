@@ -84,8 +84,8 @@ def sft_rows(item: Item) -> list[SftRow]:
     prompt = item.prompt
     ids, kwargs = _constraint_columns(prompt)
     return [
-        SftRow(prompt.id, prompt.text, one.text, "sampled" if one.original is None else "repaired", ids, kwargs)
-        for one in item.sft
+        SftRow(prompt.id, prompt.text, answer.text, "sampled" if answer.original is None else "repaired", ids, kwargs)
+        for answer in item.sft
     ]
 
 

@@ -221,7 +221,7 @@ def filter_responses(
         flawless={name: sum(vote is True for vote in votes[name]) for name in names},
         silent={name: sum(vote is None for vote in votes[name]) for name in names},
         sole_objections={name: sole[name] for name in names},
-        agreements=tuple(agreement(one, other, votes) for one, other in combinations(names, 2)),
+        agreements=tuple(agreement(first, second, votes) for first, second in combinations(names, 2)),
     )
     return flawless, report
 
@@ -247,7 +247,7 @@ def filtered_text(report: FilterReport) -> str:
         f"{report.sole_objections[name]:,} rejected by it alone"
         for name in report.flawless
     ]
-    for one in report.agreements:
-        kappa = "–" if one.kappa is None else f"{one.kappa:.2f}"
-        lines.append(f"  {one.first} and {one.second}: kappa {kappa} over {one.answers:,} answers")
+    for pair in report.agreements:
+        kappa = "–" if pair.kappa is None else f"{pair.kappa:.2f}"
+        lines.append(f"  {pair.first} and {pair.second}: kappa {kappa} over {pair.answers:,} answers")
     return "\n".join(lines)

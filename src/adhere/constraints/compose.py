@@ -42,9 +42,9 @@ def draw_with_witness(
     """
     for _ in range(_REDRAWS):
         constraints = [registry.get(name).draw(rng, words=words) for name in rng.sample(among, count)]
-        if any(conflict(one, other) for number, one in enumerate(constraints) for other in constraints[:number]):
+        if any(conflict(rule, other) for number, rule in enumerate(constraints) for other in constraints[:number]):
             continue
-        composition = make(*(one.ref() for one in constraints))
+        composition = make(*(rule.ref() for rule in constraints))
         if any(composition.check(text).outcome == "pass" for text in composition.texts()):
             return composition
     raise AdhereError(
@@ -72,7 +72,7 @@ class _Several(NestedRule):
         return {"rules": number_rules(inner)}
 
     def _ids(self) -> str:
-        return ", ".join(one.id for one in self.inner)
+        return ", ".join(rule.id for rule in self.inner)
 
 
 @kind
@@ -98,13 +98,13 @@ class AllOf(_Several):
     of: tuple[ConstraintRef, ...] = param(Refs(2, 10))
 
     def judge_with(self, text: str, reasoning: str | None) -> Finding:
-        findings = [run(one, text, reasoning) for one in self.inner]
+        findings = [run(rule, text, reasoning) for rule in self.inner]
         for outcome in ("fail", "undecided"):
-            for one, finding in zip(self.inner, findings, strict=True):
+            for rule, finding in zip(self.inner, findings, strict=True):
                 if finding.outcome == outcome:
                     score = mean_score(findings) if outcome == "fail" else None
                     score = None if score is None else min(score, 0.99)
-                    return finding._replace(reason=name_reason(one, finding), score=score)
+                    return finding._replace(reason=name_reason(rule, finding), score=score)
         return decide(ok=True, reason=f"all {len(findings)} rules hold: {self._ids()}", score=mean_score(findings))
 
     @classmethod
@@ -113,8 +113,8 @@ class AllOf(_Several):
 
     def texts(self) -> Iterator[str]:
         own = self.own_inner() or ()
-        for one in own:
-            if (text := repair_all(one.witness(), own)) is not None:
+        for rule in own:
+            if (text := repair_all(rule.witness(), own)) is not None:
                 yield text
 
     def repairs(self, text: str) -> Iterator[str]:
@@ -123,22 +123,22 @@ class AllOf(_Several):
             yield edited
 
     def literals(self) -> tuple[str, ...]:
-        return tuple(literal for one in self.inner if isinstance(one, Constraint) for literal in one.literals())
+        return tuple(literal for rule in self.inner if isinstance(rule, Constraint) for literal in rule.literals())
 
     def rules_out(self, literal: str) -> bool:
-        return any(one.rules_out(literal) for one in self.inner if isinstance(one, Constraint))
+        return any(rule.rules_out(literal) for rule in self.inner if isinstance(rule, Constraint))
 
     def fewest_words(self) -> int:
-        return max((one.fewest_words() for one in self.inner if isinstance(one, Constraint)), default=1)
+        return max((rule.fewest_words() for rule in self.inner if isinstance(rule, Constraint)), default=1)
 
     def most_words(self) -> int | None:
-        limits = [one.most_words() for one in self.inner if isinstance(one, Constraint)]
+        limits = [rule.most_words() for rule in self.inner if isinstance(rule, Constraint)]
         return min((limit for limit in limits if limit is not None), default=None)
 
     def conflicts_with(self, other: Constraint) -> bool:
         """Tell whether `other` conflicts with one of the inner constraints, and so with all together."""
-        inner = (one for one in self.inner if isinstance(one, Constraint))
-        return super().conflicts_with(other) or any(conflict(one, other) for one in inner)
+        inner = (rule for rule in self.inner if isinstance(rule, Constraint))
+        return super().conflicts_with(other) or any(conflict(rule, other) for rule in inner)
 
 
 @kind
@@ -165,14 +165,14 @@ class AnyOf(_Several):
 
     def judge_with(self, text: str, reasoning: str | None) -> Finding:
         findings = []
-        for one in self.inner:
-            finding = run(one, text, reasoning)
+        for rule in self.inner:
+            finding = run(rule, text, reasoning)
             if finding.outcome == "pass":
-                return finding._replace(reason=name_reason(one, finding))
+                return finding._replace(reason=name_reason(rule, finding))
             findings.append(finding)
-        for one, finding in zip(self.inner, findings, strict=True):
+        for rule, finding in zip(self.inner, findings, strict=True):
             if finding.outcome == "undecided":
-                return finding._replace(reason=name_reason(one, finding), score=None)
+                return finding._replace(reason=name_reason(rule, finding), score=None)
         # The closest one speaks for all; without scores the first does.
         closest = max(range(len(findings)), key=lambda number: findings[number].score or 0.0)
         has_scores = all(finding.score is not None for finding in findings)
@@ -184,36 +184,36 @@ class AnyOf(_Several):
         return draw_with_witness(rng, words, 2, lambda *refs: cls(refs))
 
     def texts(self) -> Iterator[str]:
-        for one in self.inner:
-            if isinstance(one, Constraint):
-                yield one.witness()
+        for rule in self.inner:
+            if isinstance(rule, Constraint):
+                yield rule.witness()
 
     def counter_texts(self) -> Iterator[str]:
-        counters = [one.counter_witness() for one in self.own_inner() or ()]
+        counters = [rule.counter_witness() for rule in self.own_inner() or ()]
         yield from counters
         yield " ".join(counters)
 
     def repairs(self, text: str) -> Iterator[str]:
-        for one in self.inner:
-            if isinstance(one, Constraint):
-                yield from one.repairs(text)
+        for rule in self.inner:
+            if isinstance(rule, Constraint):
+                yield from rule.repairs(text)
 
     def rules_out(self, literal: str) -> bool:
         own = self.own_inner()
-        return own is not None and all(one.rules_out(literal) for one in own)
+        return own is not None and all(rule.rules_out(literal) for rule in own)
 
     def fewest_words(self) -> int:
-        return min((one.fewest_words() for one in self.own_inner() or ()), default=1)
+        return min((rule.fewest_words() for rule in self.own_inner() or ()), default=1)
 
     def most_words(self) -> int | None:
-        limits = [one.most_words() for one in self.own_inner() or ()]
+        limits = [rule.most_words() for rule in self.own_inner() or ()]
         known_limits = [limit for limit in limits if limit is not None]
         return max(known_limits) if known_limits and len(known_limits) == len(limits) else None
 
     def conflicts_with(self, other: Constraint) -> bool:
         """Tell whether `other` conflicts with this kind itself or with every inner constraint."""
         own = self.own_inner()
-        return super().conflicts_with(other) or (own is not None and all(conflict(one, other) for one in own))
+        return super().conflicts_with(other) or (own is not None and all(conflict(rule, other) for rule in own))
 
 
 @kind
@@ -264,8 +264,8 @@ class IfThen(NestedRule):
         """Yield texts that may pass, first those to which the rule applies."""
         own = self.own_inner()
         if own is not None:
-            for one in own:
-                if (text := repair_all(one.witness(), own)) is not None:
+            for rule in own:
+                if (text := repair_all(rule.witness(), own)) is not None:
                     yield text
         if isinstance(self.inner[1], Constraint):
             yield self.inner[1].witness()
@@ -383,8 +383,8 @@ class InOrder(_Several):
     def texts(self) -> Iterator[str]:
         own = self.own_inner()
         if own is not None:
-            yield _UNITS[self.parts][1].join(one.witness() for one in own)
-            yield _UNITS[self.parts][1].join(edits.end_sentence(one.witness()) for one in own)
+            yield _UNITS[self.parts][1].join(rule.witness() for rule in own)
+            yield _UNITS[self.parts][1].join(edits.end_sentence(rule.witness()) for rule in own)
 
     def repairs(self, text: str) -> Iterator[str]:
         """Yield the answer with its first parts repaired, one for each constraint in turn."""
@@ -395,7 +395,7 @@ class InOrder(_Several):
         own = self.own_inner()
         if own is None or len(pieces) < len(own):
             return
-        for number, one in enumerate(own):
-            if one.check(pieces[number]).outcome != "pass":
-                pieces[number] = one.repair(pieces[number]) or pieces[number]
+        for number, rule in enumerate(own):
+            if rule.check(pieces[number]).outcome != "pass":
+                pieces[number] = rule.repair(pieces[number]) or pieces[number]
         yield gap.join(pieces)

@@ -118,8 +118,8 @@ class NestedRule(Rule):
                 object.__setattr__(self, field.name, tuple(_as_reference(item) for item in value))
         super().__post_init__()
         inner = tuple(self._resolve(place, ref, settings) for place, ref in self._places())
-        deepest = 1 + max((one.depth for one in inner if isinstance(one, NestedRule)), default=0)
-        size = sum(one.size if isinstance(one, NestedRule) else 1 for one in inner) + 1
+        deepest = 1 + max((rule.depth for rule in inner if isinstance(rule, NestedRule)), default=0)
+        size = sum(rule.size if isinstance(rule, NestedRule) else 1 for rule in inner) + 1
         if deepest > DEEPEST:
             raise BadParameter(
                 f"{self.id}: compositions must be at most {DEEPEST} deep, these are {deepest}. Flatten them"
@@ -128,7 +128,7 @@ class NestedRule(Rule):
             raise BadParameter(
                 f"{self.id}: a composition must hold at most {LARGEST} constraints, this one holds {size}. Split it"
             )
-        if len({one.reads_calls for one in inner}) > 1:
+        if len({rule.reads_calls for rule in inner}) > 1:
             raise BadParameter(f"{self.id}: constraints on calls of tools and on text cannot stand in one composition")
         for name, attribute in {
             "inner": inner,
@@ -136,8 +136,8 @@ class NestedRule(Rule):
             "size": size,
             "_settings": settings,
             "reads_reasoning": self.is_about_reasoning()
-            or any(isinstance(one, Constraint) and one.reads_reasoning for one in inner),
-            "reads_calls": all(one.reads_calls for one in inner),
+            or any(isinstance(rule, Constraint) and rule.reads_reasoning for rule in inner),
+            "reads_calls": all(rule.reads_calls for rule in inner),
         }.items():
             object.__setattr__(self, name, attribute)
         if problem := self.inner_problem():
@@ -197,7 +197,7 @@ class NestedRule(Rule):
         """Say the rule with its inner rules; the last wording is filled with the inner ones' last wordings."""
         number = phrasing % len(self.phrasings)
         is_last = number == len(self.phrasings) - 1
-        sentences = [describe(one, number, is_last=is_last) for one in self.inner]
+        sentences = [describe(rule, number, is_last=is_last) for rule in self.inner]
         return self.phrasings[number].format(**{**self.wording(), **self.inner_wording(sentences)})
 
     @abstractmethod
@@ -206,7 +206,7 @@ class NestedRule(Rule):
 
     def own_inner(self) -> tuple[Constraint, ...] | None:
         """Return the inner constraints, or None if one is published and so has neither repair nor witness."""
-        own = tuple(one for one in self.inner if isinstance(one, Constraint))
+        own = tuple(rule for rule in self.inner if isinstance(rule, Constraint))
         return own if len(own) == len(self.inner) else None
 
     def counter_witness(self) -> str:
@@ -214,8 +214,8 @@ class NestedRule(Rule):
 
     def counter_texts(self) -> Iterator[str]:
         """Yield texts that may serve as counter-witness (a text that fails), best first and unverified."""
-        for one in self.own_inner() or ():
-            yield one.counter_witness()
+        for rule in self.own_inner() or ():
+            yield rule.counter_witness()
 
     def witness(self) -> str:
         """Return a text that passes this constraint with its inner ones.
@@ -227,7 +227,7 @@ class NestedRule(Rule):
         for text in self.texts():
             if self.check(text).outcome == "pass":
                 return text
-        ids = ", ".join(one.id for one in self.inner)
+        ids = ", ".join(rule.id for rule in self.inner)
         raise AdhereError(f"{self.id}: found no text that passes it, with {ids} inside")
 
     @abstractmethod
@@ -247,21 +247,21 @@ def unfit_for_parts(inner: Sequence[Inner], outer: str, *, many: bool = True) ->
 
     A constraint that looks at many parts would look at each part of each part, which is not linear in the text.
     """
-    for one in inner:
-        if one.reads_calls:
-            return f"{one.id} is about calls of tools, which have no parts, so it must not stand inside {outer}"
-        if isinstance(one, NestedRule):
-            if one.is_about_reasoning():
+    for rule in inner:
+        if rule.reads_calls:
+            return f"{rule.id} is about calls of tools, which have no parts, so it must not stand inside {outer}"
+        if isinstance(rule, NestedRule):
+            if rule.is_about_reasoning():
                 return (
-                    f"{one.id} is about the reasoning, which is no part of the answer, "
+                    f"{rule.id} is about the reasoning, which is no part of the answer, "
                     f"so it must not stand inside {outer}"
                 )
-            if many and one.many_parts:
+            if many and rule.many_parts:
                 return (
-                    f"{one.id} looks at many parts of the answer, so it must not stand inside "
+                    f"{rule.id} looks at many parts of the answer, so it must not stand inside "
                     f"{outer}, which does so too"
                 )
-            if problem := unfit_for_parts(one.inner, outer, many=many):
+            if problem := unfit_for_parts(rule.inner, outer, many=many):
                 return problem
     return None
 

@@ -126,7 +126,7 @@ def version_at_hand(constraint: Constraint | PublishedConstraint, *, profile: st
     inner: tuple[Constraint | PublishedConstraint, ...] = (
         getattr(constraint, "inner", ()) if constraint.is_made_of_others else ()
     )
-    inside = ", ".join(version_at_hand(one, profile=profile) for one in inner)
+    inside = ", ".join(version_at_hand(rule, profile=profile) for rule in inner)
     return f"{constraint.version}({inside})" if inside else str(constraint.version)
 
 

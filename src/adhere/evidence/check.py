@@ -257,9 +257,9 @@ def _check_conflicts(evidence: Evidence, failed: Sequence[Check]) -> list[Confli
             text = check.message(as_printed)
             conflicts.append(_conflict(evidence, check.kind, check.severity, check.subjects, text, check.sources))
     for pair in doubted_checks.values():
-        one, other = pair[0].subjects
+        first, second = pair[0].subjects
         text = (
-            f"{one.table.name} and {other.table.name} print different numbers in places that are labelled alike, "
+            f"{first.table.name} and {second.table.name} print different numbers in places that are labelled alike, "
             f"but {pair[0].doubt}: they are read as two measurements. First: {pair[0].message(as_printed)}"
         )
         sources = [Source(value.document, value.line) for value in pair[0].subjects]
@@ -268,13 +268,13 @@ def _check_conflicts(evidence: Evidence, failed: Sequence[Check]) -> list[Confli
 
 
 def _swap_conflict(evidence: Evidence, swap: Swap, repeats: int) -> Conflict:
-    one, other = sorted((swap.one, swap.other), key=lambda value: (value.row, value.column))
-    across = one.row == other.row
+    first, second = sorted((swap.one, swap.other), key=lambda value: (value.row, value.column))
+    across = first.row == second.row
     if across:
-        where, places = f"row {one.row_label!r}", [f"under {value.column_label!r}" for value in (one, other)]
+        where, places = f"row {first.row_label!r}", [f"under {value.column_label!r}" for value in (first, second)]
     else:
-        where, places = f"column {one.column_label!r}", [f"in row {value.row_label!r}" for value in (one, other)]
-    where = f"{one.table.name}, {where}: {one.printed.text} {places[0]} and {other.printed.text} {places[1]}"
+        where, places = f"column {first.column_label!r}", [f"in row {value.row_label!r}" for value in (first, second)]
+    where = f"{first.table.name}, {where}: {first.printed.text} {places[0]} and {second.printed.text} {places[1]}"
     # That one of several exchanged cells differs by less than sampling allows says nothing against the exchange.
     removed_messages = [_WITHIN.sub("", check.message(as_printed)) for check in swap.removed]
     text = (
@@ -289,7 +289,7 @@ def _swap_conflict(evidence: Evidence, swap: Swap, repeats: int) -> Conflict:
     text += f". Removed: {'; '.join(removed_messages)}"
     sources = [Source(value.document, value.line) for check in swap.removed for value in check.values]
     sources += [source for check in swap.removed for source in check.sources]
-    return _conflict(evidence, "swap", "error", (one, other), text, sources, removed_messages)
+    return _conflict(evidence, "swap", "error", (first, second), text, sources, removed_messages)
 
 
 def _rotation_conflict(evidence: Evidence, rotation: Rotation) -> Conflict:

@@ -317,10 +317,10 @@ def _effect(  # noqa: PLR0917 -- one row of the answer
         reason = "the header of its table is suspect: the numbers may belong to another column"
     else:
         low_effect, high_effect = min(a) - max(b), max(a) - min(b)
-        what = "the number of scored items is not known"
+        problem = "the number of scored items is not known"
         if not unit or unit.top != 100:
-            what = "the score is no proportion of passed items"
-        reason = "" if n else f"no interval: {what}"
+            problem = "the score is no proportion of passed items"
+        reason = "" if n else f"no interval: {problem}"
         if n:
             reach = 100 * _Z * math.sqrt((_variance(max(a)) + _variance(max(b))) / n)
             low, high = low_effect - reach, high_effect + reach

@@ -41,7 +41,7 @@ def review(findings: Findings, models: Sequence[Model], *, seed: int = 0, most: 
     for ballot in ballots:
         if ballot.vote is not None:
             by_conflict.setdefault(ballot.conflict, []).append(ballot.vote)
-    are_equal = [one == other for votes in by_conflict.values() for one, other in itertools.combinations(votes, 2)]
+    are_equal = [vote == other for votes in by_conflict.values() for vote, other in itertools.combinations(votes, 2)]
     return Panel(
         reviewers=tuple(model.name for model in models),
         ballots=tuple(ballots),

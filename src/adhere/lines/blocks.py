@@ -74,9 +74,9 @@ class LineFile:
         self._is_stdin = str(path) == "-"
         self.name = "<stdin>" if self._is_stdin else str(path)
         if not self._is_stdin and not path.is_file():
-            what = "a directory" if path.is_dir() else "no such file" if not path.exists() else None
-            if what:
-                raise UsageError(f"{path}: {what}. Give a file of JSON lines: plain, .gz or .zst")
+            problem = "a directory" if path.is_dir() else "no such file" if not path.exists() else None
+            if problem:
+                raise UsageError(f"{path}: {problem}. Give a file of JSON lines: plain, .gz or .zst")
         if path.name.lower().removesuffix(".gz").removesuffix(".zst").endswith(_TABLES):
             raise UsageError(
                 f"{path}: a table, not JSON lines. With pandas: pd.read_csv(…) (or read_parquet, read_excel) and then "
@@ -284,8 +284,8 @@ def _encoding_problem(line: bytes) -> str | None:
 
 def _in_words(problem: msgspec.ValidationError) -> str:
     """Put the key of a validation error first: `key: Expected …, got …` instead of `Expected …, got … - at `$.key``."""
-    what, _, where = str(problem).partition(" - at `$.")
-    return f"{where.rstrip('`')}: {what}" if where else what
+    message, _, where = str(problem).partition(" - at `$.")
+    return f"{where.rstrip('`')}: {message}" if where else message
 
 
 @contextmanager

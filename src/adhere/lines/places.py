@@ -47,9 +47,11 @@ def find(patterns: tuple[str, ...]) -> list[tuple[str, int]]:
         if is_remote(pattern):
             system, path = _file_system(pattern)
             sizes = {
-                one: int(info["size"]) for one, info in system.glob(path, detail=True).items() if info["type"] == "file"
+                file: int(info["size"])
+                for file, info in system.glob(path, detail=True).items()
+                if info["type"] == "file"
             }
-            names = {str(system.unstrip_protocol(one)): size for one, size in sorted(sizes.items())}
+            names = {str(system.unstrip_protocol(file)): size for file, size in sorted(sizes.items())}
         else:
             paths = [pattern] if Path(pattern).is_file() else sorted(glob(pattern, recursive=True))  # noqa: PTH207 - patterns may be absolute
             names = {path: Path(path).stat().st_size for path in paths if Path(path).is_file()}

@@ -189,10 +189,10 @@ def _is_within_limits(value: Json) -> bool:
     """
     level: list[Json] = [value]
     for _ in range(MOST_DEPTH):
-        if any(isinstance(one, float) and not math.isfinite(one) for one in level):
+        if any(isinstance(part, float) and not math.isfinite(part) for part in level):
             return False
-        below = [one for one in level if isinstance(one, list | dict)]
-        level = [item for one in below for item in (one.values() if isinstance(one, dict) else one)]
+        below = [part for part in level if isinstance(part, list | dict)]
+        level = [item for part in below for item in (part.values() if isinstance(part, dict) else part)]
     return not level
 
 

@@ -50,9 +50,9 @@ def refs_of(ids: Any, kwargs: Any) -> Refs:
     ids, kwargs = (_list_of(value, name) for value, name in zip(msgspec.json.decode(key), COLUMNS, strict=True))
     if isinstance(kwargs, Mapping):
         kwargs = _of_lists(kwargs, len(ids))
-    if not all(isinstance(one, str) for one in ids):
+    if not all(isinstance(constraint_id, str) for constraint_id in ids):
         raise UsageError(f"instruction_id_list must be a list of ids, got {ids!r:.80}")
-    if not all(one is None or isinstance(one, Mapping) for one in kwargs):
+    if not all(params is None or isinstance(params, Mapping) for params in kwargs):
         raise UsageError(f"kwargs must be a list of mappings, one an id, got {kwargs!r:.80}")
     if len(ids) != len(kwargs):
         raise UsageError(f"instruction_id_list names {len(ids)} constraints ({', '.join(ids)}), kwargs {len(kwargs)}")
@@ -177,8 +177,8 @@ def asked_by(label: Any, *others: Any, where: str) -> str:
         UsageError: None of these has a prompt. A trainer's own text of the prompt is no substitute, as a template
             surrounds it.
     """
-    for one in (label_of(label, where), *others):
-        prompt = one.get("prompt") if isinstance(one, Mapping) else None
+    for candidate in (label_of(label, where), *others):
+        prompt = candidate.get("prompt") if isinstance(candidate, Mapping) else None
         if prompt is not None and (text := asked_in(prompt)).strip():
             return text
     raise UsageError(

@@ -127,7 +127,7 @@ def _plain(value: Any) -> str:
     """Return the reasoning in a part, which is a text or again a list of parts (Mistral)."""
     if isinstance(value, str):
         return value
-    return "".join(str(field(one, "text") or "") for one in value) if is_listed(value) else ""
+    return "".join(str(field(part, "text") or "") for part in value) if is_listed(value) else ""
 
 
 def is_listed(value: Any) -> bool:
@@ -155,8 +155,8 @@ def answer_of(completion: Any) -> str | None:
         raise UsageError(
             f"A completion must be a text or a list of messages with a role and a content, got {completion!r}"
         )
-    read_messages = [read_message(one, "A completion") for one in messages]
-    last = next((one for one in reversed(read_messages) if one.role == "assistant"), None)
+    read_messages = [read_message(message, "A completion") for message in messages]
+    last = next((message for message in reversed(read_messages) if message.role == "assistant"), None)
     if last is None:
         return ""
     text = last.text or ""
@@ -173,7 +173,7 @@ def asked_in(prompt: Any) -> str:
     """Return the text of a prompt, or that of its last user message if it is a conversation."""
     if isinstance(prompt, str):
         return prompt
-    user_messages = [one for message in prompt if (one := read_message(message, "A prompt")).role == "user"]
+    user_messages = [turn for message in prompt if (turn := read_message(message, "A prompt")).role == "user"]
     return (user_messages[-1].text or "") if user_messages else ""
 
 

@@ -99,25 +99,25 @@ def _in_known_names(row: Mapping[str, Any], table: str) -> Row:
     Raises:
         UsageError: Two columns could be the same thing, so it is not clear which to learn.
     """
-    there = {name for name, value in row.items() if not is_empty(value)}
+    columns = {name for name, value in row.items() if not is_empty(value)}
     our_names: dict[str, str] = {}
-    if there.isdisjoint(CONVERSATIONS):
-        if there.isdisjoint({"prompt", "turns", "instruction", "input"}):
-            our_names |= _only(there, _ASKED, "instruction", "prompt")
-        if table == "sft" and there.isdisjoint({"completion", "output"}):
-            our_names |= _only(there, _ANSWERED, "output", "completion")
+    if columns.isdisjoint(CONVERSATIONS):
+        if columns.isdisjoint({"prompt", "turns", "instruction", "input"}):
+            our_names |= _only(columns, _ASKED, "instruction", "prompt")
+        if table == "sft" and columns.isdisjoint({"completion", "output"}):
+            our_names |= _only(columns, _ANSWERED, "output", "completion")
         if (
-            "context" in there
-            and "input" not in there
-            and ("instruction" in there or "instruction" in our_names.values())
+            "context" in columns
+            and "input" not in columns
+            and ("instruction" in columns or "instruction" in our_names.values())
         ):
             our_names |= {"context": "input"}
     new = {*our_names.values(), *(("prompt",) if "instruction" in our_names.values() else ())}  # that one is empty
     return {our_names.get(name, name): value for name, value in row.items() if name not in new}
 
 
-def _only(there: set[str], names: Sequence[str], ours: str, usual_name: str) -> dict[str, str]:
-    candidates = [name for name in names if name in there]
+def _only(columns: set[str], names: Sequence[str], ours: str, usual_name: str) -> dict[str, str]:
+    candidates = [name for name in names if name in columns]
     if len(candidates) > 1:
         raise UsageError(
             f"{' and '.join(candidates)} could each be its {usual_name}; rename the one that is to {usual_name!r}"
@@ -144,7 +144,7 @@ def _messages(value: Any, role: Role, name: str) -> list[Message]:
         raise UsageError(f"{name} must be a text or a list of messages, got {type(value).__name__}: {value!r:.60}")
     if role == "user" and not any(map(is_message, value)) and any(value) and all(map(_is_part, value)):
         value = [{"role": role, "content": value}]  # one content in parts
-    return [one for message in value if (one := _message(message, name)) is not None]
+    return [turn for message in value if (turn := _message(message, name)) is not None]
 
 
 def _is_part(value: Any) -> bool:
@@ -153,20 +153,20 @@ def _is_part(value: Any) -> bool:
 
 def _message(value: Any, name: str) -> Message | None:
     """Read one message to train on; None for a system message without a text."""
-    one = read_message(value, name)
-    if one.calls or one.role == "tool":
+    message = read_message(value, name)
+    if message.calls or message.role == "tool":
         raise UsageError(
             f"{name} holds a call of a tool or its result, which cannot be trained on yet; leave such rows out"
         )
-    if one.other:
+    if message.other:
         raise UsageError(
-            f"{name} holds a part of type {one.other[0]!r}, which cannot be trained on; leave such rows out"
+            f"{name} holds a part of type {message.other[0]!r}, which cannot be trained on; leave such rows out"
         )
-    if one.role == "system" and not (one.text or "").strip():
+    if message.role == "system" and not (message.text or "").strip():
         return None
-    if one.text is None:
-        raise UsageError(f"{name} holds a message of the {one.role} without a content: {value!r:.80}")
-    return Message(one.role, one.text)
+    if message.text is None:
+        raise UsageError(f"{name} holds a message of the {message.role} without a content: {value!r:.80}")
+    return Message(message.role, message.text)
 
 
 def _listed_in(text: str) -> list[Any] | None:
@@ -229,7 +229,7 @@ def _prompt_of(row: Mapping[str, Any], *, has_answers: bool) -> tuple[list[Messa
         return _with_system(row, _messages(prompt, "user", "prompt")), isinstance(prompt, str)
     if isinstance(row.get("instruction"), str):
         text = "\n".join(part for part in (row["instruction"], row.get("input") or "") if part)
-        history = [Message(role, one) for pair in row.get("history") or () for role, one in _pair(pair)]
+        history = [Message(role, content) for pair in row.get("history") or () for role, content in _pair(pair)]
         return _with_system(row, [*history, Message("user", text)]), True
     conversation = _conversation(row)
     if conversation is not None:
@@ -240,14 +240,14 @@ def _prompt_of(row: Mapping[str, Any], *, has_answers: bool) -> tuple[list[Messa
 
 
 def _pair(pair: Any) -> list[tuple[Role, str]]:
-    if not is_listed(pair) or len(pair) != 2 or not all(isinstance(one, str) for one in pair):
+    if not is_listed(pair) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
         raise UsageError(f"history is a list of pairs of texts, got {pair!r:.60}")
     return [("user", pair[0]), ("assistant", pair[1])]
 
 
 def _are_whole(answers: Mapping[str, Sequence[Message]]) -> bool:
     """Tell whether both sides are whole conversations, which begin with what was asked."""
-    return all(one and one[0].role != "assistant" for one in answers.values())
+    return all(messages and messages[0].role != "assistant" for messages in answers.values())
 
 
 def _divide(answers: Mapping[str, list[Message]]) -> tuple[list[Message], dict[str, list[Message]]]:
@@ -262,7 +262,7 @@ def _divide(answers: Mapping[str, list[Message]]) -> tuple[list[Message], dict[s
             f"chosen and rejected differ before their last message (from message {place + 1} on), so they are no two "
             "answers to one prompt"
         )
-    return chosen[:-1], {name: one[-1:] for name, one in answers.items()}
+    return chosen[:-1], {name: messages[-1:] for name, messages in answers.items()}
 
 
 def _append(turns: list[Message], completion: list[Message]) -> tuple[list[Message], dict[str, list[Message]]]:
@@ -272,7 +272,7 @@ def _append(turns: list[Message], completion: list[Message]) -> tuple[list[Messa
     """
     before = completion[:-1]
     if before[: len(turns)] != turns or not turns:
-        if any(one.role == "system" for one in before) or (before and before[0].role == "user" and turns):
+        if any(message.role == "system" for message in before) or (before and before[0].role == "user" and turns):
             raise UsageError("completion begins with other words of the user than the prompt; say once what is asked")
         before = [*turns, *before]
     return before, {"completion": completion[-1:]}
@@ -293,7 +293,7 @@ def _check(
                 f"{name} must be a text or one message of the assistant, "
                 f"it has {len(messages)} messages after the prompt"
             )
-        if [one.role for one in messages] != ["assistant"]:
+        if [message.role for message in messages] != ["assistant"]:
             got = (
                 f"it is the {messages[0].role}'s: {messages[0].content!r:.60}"
                 if messages
@@ -320,10 +320,10 @@ def _insist_on_one_prompt(turns: Sequence[Message], row: Mapping[str, Any]) -> N
     prompt = row.get("prompt")
     if is_empty(prompt) or not is_empty(row.get("turns")):
         return
-    prompt_texts = [one.content for one in _messages(prompt, "user", "prompt")]
-    texts = [one.content for one in turns]
+    prompt_texts = [message.content for message in _messages(prompt, "user", "prompt")]
+    texts = [message.content for message in turns]
     whole = "\n".join(texts)
-    if prompt_texts != texts[: len(prompt_texts)] and not all(_agree(one, [*texts, whole]) for one in prompt_texts):
+    if prompt_texts != texts[: len(prompt_texts)] and not all(_agree(text, [*texts, whole]) for text in prompt_texts):
         raise UsageError(
             f"prompt says {prompt_texts[0]!r:.60}, and the conversation {texts[-1]!r:.60}: keep one of the two"
         )
@@ -383,7 +383,7 @@ def constraint_columns(row: Mapping[str, Any], table: str) -> Row:
         return {}
     model = row.get("reward_model")
     truths = [row.get(name) for name in _LABELS] + [model.get("ground_truth") if isinstance(model, Mapping) else None]
-    truth = next((one for one in truths if one is not None and not isinstance(one, bool | int | float)), None)
+    truth = next((truth for truth in truths if not isinstance(truth, bool | int | float | None)), None)
     if truth is None:
         return {}
     try:
@@ -411,19 +411,19 @@ def texts_in(value: Any, name: str) -> list[str]:
         messages = _listed_in(value)
         return [value] if messages is None else texts_in(messages, name)
     if is_message(value):
-        one = read_message(value, name)
-        if one.text is None and one.role != "assistant" and not one.other:
-            raise UsageError(f"column {name!r} holds a message of the {one.role} without a content: {value!r:.60}")
-        return [one.text] if one.text else []
+        message = read_message(value, name)
+        if message.text is None and message.role != "assistant" and not message.other:
+            raise UsageError(f"column {name!r} holds a message of the {message.role} without a content: {value!r:.60}")
+        return [message.text] if message.text else []
     if is_listed(value):
-        return [text for one in value for text in ([one] if isinstance(one, str) else _texts_of(one, name))]
+        return [text for part in value for text in ([part] if isinstance(part, str) else _texts_of(part, name))]
     raise UsageError(f"column {name!r} holds {value!r:.60}; it must hold a text or a list of messages")
 
 
-def _texts_of(one: Any, name: str) -> list[str]:
-    if is_message(one):
-        return texts_in(one, name)
-    content = one.get("content", one.get("value", one.get("text"))) if isinstance(one, Mapping) else None
+def _texts_of(part: Any, name: str) -> list[str]:
+    if is_message(part):
+        return texts_in(part, name)
+    content = part.get("content", part.get("value", part.get("text"))) if isinstance(part, Mapping) else None
     if content is None:
-        raise UsageError(f"column {name!r} holds {one!r:.60}; it must hold a text or a list of messages")
+        raise UsageError(f"column {name!r} holds {part!r:.60}; it must hold a text or a list of messages")
     return [text] if (text := content_of(content, name).text) else []

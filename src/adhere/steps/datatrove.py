@@ -63,7 +63,7 @@ class Rows(PipelineStep):
         """Yield the documents that the step keeps; see datatrove's PipelineStep."""
         documents = iter(data)
         while batch := list(islice(documents, _BATCH)):
-            rows = [{**one.metadata, "text": one.text, "id": one.id} for one in batch]
+            rows = [{**document.metadata, "text": document.text, "id": document.id} for document in batch]
             sorted_block = self.step.sort(Block(1, lines_of(rows)))
             if sorted_block.made is not None:
                 raise TypeError(f"{type(self.step).__name__} makes new rows; Rows is for steps that choose rows")

@@ -84,10 +84,10 @@ def on_ray(
     """
     ray = need("ray", extra="ray")
     if not ray.is_initialized():
-        here: dict[str, Any] = {} if "RAY_ADDRESS" in os.environ else {"num_cpus": jobs, "include_dashboard": False}
+        options: dict[str, Any] = {} if "RAY_ADDRESS" in os.environ else {"num_cpus": jobs, "include_dashboard": False}
         # Ray's workers give way to everything else (nice 15): beside other work on the same cores they hardly ever run.
         os.environ.setdefault("RAY_worker_niceness", "0")
-        ray.init(log_to_driver=False, **here)
+        ray.init(log_to_driver=False, **options)
     # A dead node's tasks are done again without end; what `work` itself raises is not.
     task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=-1, retry_exceptions=False)(_do)
     work_reference = ray.put(work)

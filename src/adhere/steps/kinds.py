@@ -177,13 +177,13 @@ class Draw(Step):
         unique = {prompt.id: prompt for _, prompt in prompts}
         answers = asyncio.run(self._ask(list(unique.values())))
         place = {prompt_id: n for n, prompt_id in enumerate(unique)}
-        answers.sort(key=lambda one: (place[one.prompt_id], one.draw))
-        new_lines = [encode(answer_row(unique[one.prompt_id], one)) + b"\n" for one in answers]
+        answers.sort(key=lambda answer: (place[answer.prompt_id], answer.draw))
+        new_lines = [encode(answer_row(unique[answer.prompt_id], answer)) + b"\n" for answer in answers]
         return SortedBlock(new_lines, [number for number, _ in prompts], [], broken_rows)
 
     async def _ask(self, prompts: Sequence[Prompt]) -> list[Response]:
         spec: DrawSpec = self.spec
-        return [one async for one in respond(self._model, prompts, sampling=spec.sampling, draws=spec.draws)]
+        return [answer async for answer in respond(self._model, prompts, sampling=spec.sampling, draws=spec.draws)]
 
 
 def prompt_of(row: Row, number: int) -> Prompt:

@@ -102,9 +102,9 @@ def _manifest(plan: Plan, step: Step, engine: EngineName, out: str, seconds: flo
         raise UsageError(f"{', '.join(source.place for source in plan.sources)}: no rows")
     hashes = (
         [(source.place, source.bytes) for source in plan.sources],
-        [(one.sha256, one.files) for one in done_records],
+        [(record.sha256, record.files) for record in done_records],
     )
-    bare = tuple(msgspec.structs.replace(one, notes=()) for one in done_records)
+    bare = tuple(msgspec.structs.replace(record, notes=()) for record in done_records)
     manifest = Manifest(
         1, __version__, step.kind, engine, plan.sources, counts, bare, content_hash(list(hashes)), round(seconds, 1)
     )
@@ -126,7 +126,7 @@ def sha256_of_sources(manifest: Manifest) -> str:
     """Return the sha256 of the source's lines, uncompressed; for several sources or shards, a hash of their hashes."""
     parts: list[str] = []
     for source in manifest.sources:
-        of_shards = [one.sha256 for one in manifest.shards if one.shard.place == source.place]
+        of_shards = [record.sha256 for record in manifest.shards if record.shard.place == source.place]
         parts += of_shards if source.sha256 is None else [source.sha256]
     return parts[0] if len(parts) == 1 else content_hash(parts)
 
@@ -156,7 +156,7 @@ def count_verification(desk: Desk, suite: Suite, manifest: Manifest) -> Verifica
         SpecError: Two rows, perhaps of two shards, answer the same prompt.
     """
     before: dict[str, int] = {}  # of each file: how many lines the files before it have
-    last: dict[str, int] = {one.shard.place: one.last_line for one in manifest.shards}
+    last: dict[str, int] = {record.shard.place: record.last_line for record in manifest.shards}
     for place in last:
         before[place] = sum(last[other] for other in before)
     starts, places = list(before.values()), list(before)

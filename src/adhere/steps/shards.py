@@ -292,7 +292,7 @@ class _ShardFiles:
 
 def _of_lines(work: Work, shard: Shard) -> ShardDone:
     file, last = ShardFile(shard), shard.first_line - 1
-    ending = ".jsonl" + next((one for one in (".gz", ".zst") if shard.place.endswith(one)), "")
+    ending = ".jsonl" + next((suffix for suffix in (".gz", ".zst") if shard.place.endswith(suffix)), "")
     with ExitStack() as stack:
         out = _ShardFiles(work, shard, stack)
         for block in file.blocks():

@@ -73,7 +73,7 @@ def writes_words(text: str) -> bool:
     if not unspaced:
         return True
     rest = _UNSPACED.sub(" ", _SYLLABIC.sub(" ", text))
-    return unspaced <= sum(map(any, (map(str.isalpha, one) for one in rest.split())))
+    return unspaced <= sum(map(any, (map(str.isalpha, word) for word in rest.split())))
 
 
 def ends_sentences(text: str) -> bool:

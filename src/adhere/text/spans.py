@@ -44,7 +44,7 @@ class SpanRule(BlockRule):
         self._vocabulary: dict[bytes, int] = {}
         texts = [blank_out(item) for item in items]
         self._items = [
-            [self._vocabulary.setdefault(one, len(self._vocabulary) + 1) for one in text.split()] for text in texts
+            [self._vocabulary.setdefault(word, len(self._vocabulary) + 1) for word in text.split()] for text in texts
         ]
         self._slack = np.array([max(8, len(item) // 4) for item in self._items], dtype=np.int64)
         hashes, places, begins, numbers = _runs(texts)
@@ -97,15 +97,15 @@ class SpanRule(BlockRule):
             slack = int(self._slack[item])
             begin = max(0, start - int(begins[row]) - slack)
             # By numbers of few bits first: two tokens may share one, so this lets too much in and leaves nothing out.
-            there = slice(
+            span = slice(
                 int(begins[row]) + begin,
                 min(int(begins[row]) + begin + len(item_tokens) + 2 * slack, int(begins[row + 1])),
             )
-            rough = numbers[there][has_slot[there]].tolist()
+            rough = numbers[span][has_slot[span]].tolist()
             if len(rough) < fewest or LCSseq.similarity(rough, self._numbered[item], score_cutoff=fewest) < fewest:
                 continue
             if row not in text_numbers:
-                text_numbers[row] = [self._vocabulary.get(one, 0) for one in texts[row].split()]
+                text_numbers[row] = [self._vocabulary.get(word, 0) for word in texts[row].split()]
             window = [*filter(None, text_numbers[row][begin : begin + len(item_tokens) + 2 * slack])]
             common = LCSseq.similarity(window, item_tokens, score_cutoff=fewest) if len(window) >= fewest else 0
             best = nearest[row]

@@ -175,7 +175,7 @@ def validate(name: str, seeds: Sequence[int]) -> None:
                 )
         judgement = world.verdict()
         if judgement.outcome != "pass" or judgement.broken:
-            broken_rules = "; ".join(f"{one.rule}: {one.reason}" for one in judgement.broken)
+            broken_rules = "; ".join(f"{breach.rule}: {breach.reason}" for breach in judgement.broken)
             raise AdhereError(
                 f"world {name}, seed {seed}: the solver comes to {judgement.outcome}: {judgement.reason} {broken_rules}".rstrip()
             )

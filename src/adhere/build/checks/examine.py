@@ -124,8 +124,8 @@ class _Examination:
     call: Run
     dropped: list[DroppedPart] = dataclasses.field(default_factory=list)
 
-    def drop(self, what: str, stage: Stage, reason: str, text: str = "") -> None:
-        self.dropped.append(DroppedPart(self.instruction, what, stage, reason, text[:400]))
+    def drop(self, kind: str, stage: Stage, reason: str, text: str = "") -> None:
+        self.dropped.append(DroppedPart(self.instruction, kind, stage, reason, text[:400]))
 
     def runs(self, function: Function, texts: Sequence[str], stage: Stage) -> _Candidate | None:
         """Run the function on every text; None (reason recorded) if a call fails or returns no bool."""
@@ -176,12 +176,12 @@ class _Examination:
         return [Case(text, text_labels.pop()) for text, text_labels in labels.items() if len(text_labels) == 1]
 
     def _enough(self, functions: Sequence[Function], cases: Sequence[Case]) -> bool:
-        for what, got, fewest in (
+        for noun, got, fewest in (
             ("functions", len(functions), self.thresholds.functions),
             ("cases", len(cases), self.thresholds.cases),
         ):
             if got < fewest:
-                self.drop("instruction", "gate", f"{got} {what}; {fewest} are needed")
+                self.drop("instruction", "gate", f"{got} {noun}; {fewest} are needed")
                 return False
         return True
 
@@ -216,7 +216,7 @@ class _Examination:
             else:
                 reason = f"agrees with {share:.0%} of {len(cases)} cases"
                 self.drop("function", stage, reason, candidate.function.source)
-        return sorted(accurate, key=lambda one: (-one.accuracy(cases), len(one.function.source)))
+        return sorted(accurate, key=lambda candidate: (-candidate.accuracy(cases), len(candidate.function.source)))
 
     def _confirm(self, chosen: list[_Candidate], held_out: Sequence[Case]) -> tuple[list[_Candidate], float]:
         """Return the candidates that also agree with the held-out cases, and their mean accuracy on these."""
@@ -225,12 +225,12 @@ class _Examination:
             return [], 0.0
         texts = [case.response for case in held_out]
         ran = [
-            candidate for one in chosen if (candidate := self.runs(one.function, texts, "held-out cases")) is not None
+            run for candidate in chosen if (run := self.runs(candidate.function, texts, "held-out cases")) is not None
         ]
         accurate = self._accurate(ran, held_out, "held-out cases")
-        mean = sum(one.accuracy(held_out) for one in accurate) / len(accurate) if accurate else 0.0
-        functions = {one.function for one in accurate}
-        return [one for one in chosen if one.function in functions], mean
+        mean = sum(candidate.accuracy(held_out) for candidate in accurate) / len(accurate) if accurate else 0.0
+        functions = {candidate.function for candidate in accurate}
+        return [candidate for candidate in chosen if candidate.function in functions], mean
 
     def _probed(self, chosen: Sequence[_Candidate], cases: Sequence[Case]) -> list[_Candidate]:
         """Return the candidates that do not say the same of all cases, and that fail answers that say nothing.
@@ -241,18 +241,18 @@ class _Examination:
         probes = [("an empty answer passes", ""), ("a blank answer passes", " \n ")]
         if self.echo:
             probes.append(("an answer that only repeats the instruction passes", self.instruction))
-        for one in chosen:
-            if len({one.answers[case.response] for case in cases}) < 2:
-                self.drop("function", "probes", "says the same to every case", one.function.source)
+        for candidate in chosen:
+            if len({candidate.answers[case.response] for case in cases}) < 2:
+                self.drop("function", "probes", "says the same to every case", candidate.function.source)
                 continue
-            answers = self.runs(one.function, [text for _, text in probes], "probes")
+            answers = self.runs(candidate.function, [text for _, text in probes], "probes")
             if answers is None:
                 continue
             reason = next((why for why, text in probes if answers.answers[text]), None)
             if reason:
-                self.drop("function", "probes", reason, one.function.source)
+                self.drop("function", "probes", reason, candidate.function.source)
             else:
-                candidates.append(one)
+                candidates.append(candidate)
         return candidates
 
     def _mutated(self, chosen: Sequence[_Candidate], cases: Sequence[Case]) -> tuple[list[_Candidate], dict[str, int]]:
@@ -262,15 +262,17 @@ class _Examination:
         texts = [text for text in dict.fromkeys(texts) if text not in case_texts]
         texts = random.Random(self.seed).sample(texts, min(len(texts), MOST_MUTANTS))
         candidates, kills = [], dict.fromkeys(texts, 0)
-        for one in chosen:
-            answers = self.runs(one.function, texts, "mutants")
+        for candidate in chosen:
+            answers = self.runs(candidate.function, texts, "mutants")
             if answers is None:
                 continue
             failing = [text for text in texts if not answers.answers[text]]
             if not failing:
-                self.drop("function", "mutants", f"passes all of {len(texts)} perturbed answers", one.function.source)
+                self.drop(
+                    "function", "mutants", f"passes all of {len(texts)} perturbed answers", candidate.function.source
+                )
                 continue
-            candidates.append(one)
+            candidates.append(candidate)
             for text in failing:
                 kills[text] += 1
         return candidates, kills
@@ -285,7 +287,7 @@ class _Examination:
     ) -> Survivor | None:
         """Return the check, or None if its functions mostly pass or fail all cases; `held_out` is (count, accuracy)."""
         best = chosen[: self.keep]
-        votes = {case.response: sum(one.answers[case.response] for one in best) for case in cases}
+        votes = {case.response: sum(candidate.answers[case.response] for candidate in best) for case in cases}
         good = next((case.response for case in cases if case.passes and 2 * votes[case.response] > len(best)), None)
         bad = next((case.response for case in cases if not case.passes and 2 * votes[case.response] < len(best)), None)
         if good is None or bad is None:
@@ -295,13 +297,13 @@ class _Examination:
             functions=len(chosen),
             cases=len(cases),
             held_out=held_out[0],
-            accuracy=sum(one.accuracy(cases) for one in best) / len(best),
+            accuracy=sum(candidate.accuracy(cases) for candidate in best) / len(best),
             held_out_accuracy=held_out[1],
-            agreement=fleiss_kappa([[one.answers[case.response] for one in ran] for case in cases]),
+            agreement=fleiss_kappa([[candidate.answers[case.response] for candidate in ran] for case in cases]),
             mutants=len(kills),
             killed=sum(2 * count > len(chosen) for count in kills.values()),
         )
-        return Survivor(tuple(one.function for one in best), good, bad, evidence)
+        return Survivor(tuple(candidate.function for candidate in best), good, bad, evidence)
 
 
 def mutants(text: str, seed: int) -> list[str]:
@@ -328,7 +330,7 @@ def mutants(text: str, seed: int) -> list[str]:
         f"{text} And so on",
         "word " * max(1, len(words)),
     ]
-    return [one for one in dict.fromkeys(variants) if one.strip() and one != text]
+    return [variant for variant in dict.fromkeys(variants) if variant.strip() and variant != text]
 
 
 def fleiss_kappa(votes: Sequence[Sequence[bool]]) -> float | None:

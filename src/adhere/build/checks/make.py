@@ -70,9 +70,9 @@ def build_checks(spec: ChecksSpec, model: Model, directory: Path, *, progress: P
     instructions = instructions_of(spec)
     sampling = msgspec.structs.replace(spec.sampling, seed=spec.seed)
     prompts = [
-        Prompt(f"{what}-{number}-{call}", (Turn(request(instruction)),))
+        Prompt(f"{kind}-{number}-{call}", (Turn(request(instruction)),))
         for number, instruction in enumerate(instructions, start=1)
-        for what, request, calls in (
+        for kind, request, calls in (
             ("function", ask.function_request, spec.functions),
             ("cases", ask.cases_request, spec.cases),
         )
@@ -85,8 +85,8 @@ def build_checks(spec: ChecksSpec, model: Model, directory: Path, *, progress: P
     with progress.step("cross-validate in the sandbox", len(instructions), "instructions") as step:
         for number, instruction in enumerate(instructions, start=1):
             answers = {
-                what: [draws.by_prompt[f"{what}-{number}-{call}"][0] for call in range(1, calls + 1)]
-                for what, calls in (("function", spec.functions), ("cases", spec.cases))
+                kind: [draws.by_prompt[f"{kind}-{number}-{call}"][0] for call in range(1, calls + 1)]
+                for kind, calls in (("function", spec.functions), ("cases", spec.cases))
             }
             survivor, left_out = _examine_answers(spec, instruction, answers, counts)
             drops += left_out
@@ -99,13 +99,13 @@ def build_checks(spec: ChecksSpec, model: Model, directory: Path, *, progress: P
     checks = [
         Check(
             instruction,
-            tuple(function.source for function in one.functions),
-            one.good,
-            one.bad,
+            tuple(function.source for function in survivor.functions),
+            survivor.good,
+            survivor.bad,
             meanings[instruction],
-            one.evidence,
+            survivor.evidence,
         )
-        for instruction, one in survivors.items()
+        for instruction, survivor in survivors.items()
         if instruction in meanings
     ]
     write_checks(directory / "checks.toml", model.name, checks)
@@ -177,7 +177,7 @@ def _translated_back(
         directory / "back",
         sampling,
         progress,
-        {text: ask.meaning_request(one.functions[0]) for text, one in survivors.items()},
+        {text: ask.meaning_request(survivor.functions[0]) for text, survivor in survivors.items()},
     )
     if spec.back_translation == "model":
         same = _ask(
@@ -217,11 +217,11 @@ def _shares_words(instruction: str, meaning: str) -> bool:
 def _stages(
     spec: ChecksSpec, instructions: int, counts: Counter[str], drops: Sequence[DroppedPart], checks: Sequence[Check]
 ) -> tuple[StageYield, ...]:
-    def reasons(what: str, *stages: str) -> dict[str, int]:
+    def reasons(kind: str, *stages: str) -> dict[str, int]:
         by_reason = Counter(
             f"{drop.stage}: {_kind_of(drop.reason)}"
             for drop in drops
-            if drop.what == what and (not stages or drop.stage in stages)
+            if drop.what == kind and (not stages or drop.stage in stages)
         )
         return dict(by_reason.most_common(12))
 

@@ -169,7 +169,7 @@ def card_text(card: Card) -> str:
         for kind, count in card.kinds.items()
     )
     files = "\n".join(f"| `{name}` | {card.rows.get(name, 0):,} | `{digest}` |" for name, digest in card.files.items())
-    sources = "\n".join(f"* {what}: {source}" for what, source in card.sources.items())
+    sources = "\n".join(f"* {subject}: {source}" for subject, source in card.sources.items())
     clean = ", ".join(f"{name} ({count:,} items)" for name, count in card.decontaminated_against.items()) or "nothing"
     cost = "not said by the model" if card.cost_usd is None else f"${card.cost_usd:.4f}"
     tokens = "–" if card.ledger.tokens_generated is None else f"{card.ledger.tokens_generated:,}"

@@ -139,8 +139,8 @@ def _prompts(spec: DataSpec, queries: Sequence[UserQuery]) -> tuple[list[Prompt]
             )
             crosses = area.area == "cross-lingual"
             if crosses:
-                one = msgspec.structs.replace(spec.constraints, fewest=1, most=1)
-                own_spec = msgspec.structs.replace(own_spec, constraints=one, prompts=Turns())
+                own_constraints = msgspec.structs.replace(spec.constraints, fewest=1, most=1)
+                own_spec = msgspec.structs.replace(own_spec, constraints=own_constraints, prompts=Turns())
             area_prompts, area_hopeless = make_prompts(own_spec, queries, [AnswerAbroad()] if crosses else _kinds(spec))
             if area.area == "system-prompts":
                 area_prompts = under_systems(area_prompts, seed=spec.seed)
@@ -357,16 +357,16 @@ def _filter_sft(
     judged_prompts: Sequence[JudgedPrompt], scorers: Sequence[Scorer]
 ) -> tuple[list[JudgedPrompt], FilterReport]:
     """Drop the SFT answers to first turns that not every scorer calls flawless; return the rest and a report."""
-    pairs = [(one.item.prompt, candidate) for one in judged_prompts for candidate in one.item.sft]
+    items = [judged_prompt.item for judged_prompt in judged_prompts]
+    pairs = [(item.prompt, candidate) for item in items for candidate in item.sft]
     flawless, report = filter_responses(
         [prompt for prompt, _ in pairs], [candidate.text for _, candidate in pairs], scorers
     )
     marks = iter(flawless)
-    filtered_prompts = [
-        one._replace(item=one.item._replace(sft=[candidate for candidate in one.item.sft if next(marks)]))
-        for one in judged_prompts
-    ]
-    return filtered_prompts, report
+    filtered_items = [item._replace(sft=[candidate for candidate in item.sft if next(marks)]) for item in items]
+    return [
+        judged_prompt._replace(item=item) for judged_prompt, item in zip(judged_prompts, filtered_items, strict=True)
+    ], report
 
 
 class _Contents(NamedTuple):
@@ -391,7 +391,10 @@ def _write(spec: DataSpec, model: Model, directory: Path, contents: _Contents) -
     limits = {"sft": spec.limits.sft_rows, "pairs": spec.limits.pair_rows, "rl": None}
     tables = {
         name: deal_rows(
-            [(one.item.prompt, make(one, conversational=conversational)) for one in judged_prompts],
+            [
+                (judged_prompt.item.prompt, make(judged_prompt, conversational=conversational))
+                for judged_prompt in judged_prompts
+            ],
             limits[name],
             derive_seed(spec.seed, name),
         )
@@ -436,7 +439,10 @@ def _write(spec: DataSpec, model: Model, directory: Path, contents: _Contents) -
             "answers": f"written by {model.name}; its licence and terms apply",
         },
         verifiers={kind: verifier_version(ref) for kind, ref in sorted(refs.items())},
-        stages=(*stages, *answer_stages(draws, [one.item for one in judged_prompts], filtering, tables)),
+        stages=(
+            *stages,
+            *answer_stages(draws, [judged_prompt.item for judged_prompt in judged_prompts], filtering, tables),
+        ),
         rows=rows,
         files=files,
         kinds=kinds,

@@ -155,9 +155,9 @@ def load_spec(path: Path) -> DataSpec:
         SpecError: The file cannot be read as DATA.toml, or a setting is out of range.
     """
     spec = load_toml(path, DataSpec)
-    here = path.parent
-    queries = msgspec.structs.replace(spec.queries, path=_beside(here, spec.queries.path))
-    constraints = msgspec.structs.replace(spec.constraints, checks=_beside(here, spec.constraints.checks))
+    folder = path.parent
+    queries = msgspec.structs.replace(spec.queries, path=_beside(folder, spec.queries.path))
+    constraints = msgspec.structs.replace(spec.constraints, checks=_beside(folder, spec.constraints.checks))
     return check_spec(msgspec.structs.replace(spec, queries=queries, constraints=constraints), str(path))
 
 

@@ -192,7 +192,7 @@ def _message(
     if not overlaps:
         return f"{comparison}: no overlap of queries, topics, families or wordings; {left_out}."
     counts = Counter(overlap.what for overlap in overlaps)
-    kinds = ", ".join(f"{count} of {what}" for what, count in sorted(counts.items()))
+    kinds = ", ".join(f"{count} of {kind}" for kind, count in sorted(counts.items()))
     first = overlaps[0]
     against = f" and held-out {first.held_out_id}" if first.held_out_id else ""
     return (

@@ -62,9 +62,9 @@ def decontamination_text(done: FileResult, parts: list[Parts]) -> str:
     """Return what was dropped, and each run's pass rates with and without repeated items, as text for a terminal."""
     skipped = f", {done.skipped:,} skipped (the first: {done.skipped_lines[0]})" if done.skipped else ""
     lines = [f"{done.rows:,} rows: {done.kept:,} kept, {done.dropped:,} dropped{skipped}"]
-    what = "share 13 tokens in a row with a row" if done.rule == "ngram" else "cost a row"
+    predicate = "share 13 tokens in a row with a row" if done.rule == "ngram" else "cost a row"
     lines += [
-        f"  {against.suite}: {against.dropped:,} rows dropped; {against.touched} of {against.items} items {what} "
+        f"  {against.suite}: {against.dropped:,} rows dropped; {against.touched} of {against.items} items {predicate} "
         f"({against.touched_share:.1%})"
         for against in done.against
     ]

@@ -82,10 +82,10 @@ class Transform(NamedTuple):
     options: Mapping[str, Any] = {}
 
 
-def _problem(name: str, thing: Any) -> str | None:
-    if not isinstance(thing, Transform):
-        return f"must be an adhere.build.transforms.Transform, is {thing!r}"
-    return None if thing.name == name else f"is called {thing.name!r}, not {name!r}"
+def _problem(name: str, candidate: Any) -> str | None:
+    if not isinstance(candidate, Transform):
+        return f"must be an adhere.build.transforms.Transform, is {candidate!r}"
+    return None if candidate.name == name else f"is called {candidate.name!r}, not {name!r}"
 
 
 _NAMES = (

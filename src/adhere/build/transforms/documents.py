@@ -39,7 +39,7 @@ _STEP = re.compile(r"(?:step\s+\d+|\d{1,2}[.)])\s", re.IGNORECASE)
 
 def repetition(text: str) -> str | None:
     """Return why a text repeats itself too much, with the measure and its limit; None if it does not."""
-    for what, pieces in (
+    for noun, pieces in (
         ("paragraphs", [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()]),
         ("lines", [line.strip() for line in text.split("\n") if line.strip()]),
     ):
@@ -50,7 +50,7 @@ def repetition(text: str) -> str | None:
         )
         if share > _TWICE_LINES or characters > _TWICE_LINE_CHARACTERS:
             return (
-                f"{share:.0%} of its {what} ({characters:.0%} of their characters) stand in it "
+                f"{share:.0%} of its {noun} ({characters:.0%} of their characters) stand in it "
                 "before; at most 30 % (20 %)"
             )
     words = text.split()

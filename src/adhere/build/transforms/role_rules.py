@@ -24,8 +24,8 @@ def _change(row: Row, rng: random.Random, options: Mapping[str, Any]) -> Row:
         raise UnfitRow("it has no constraints")
     prompt = user_turns[0]["content"]
     rules = []
-    for one in row_constraints:
-        sentence = sentence_in(prompt, one)
+    for constraint in row_constraints:
+        sentence = sentence_in(prompt, constraint)
         rules.append(sentence)
         prompt = without(prompt, sentence)
     system = "\n".join(

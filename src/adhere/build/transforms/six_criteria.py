@@ -83,7 +83,7 @@ def _rate_pair(
     total = sum(weights[name] for name in names)
     if not total:
         raise UnfitRow("no criterion with a weight is rated")
-    first, second = (sum(weights[name] * one[name] for name in names) / total for one in ratings)
+    first, second = (sum(weights[name] * rating[name] for name in names) / total for rating in ratings)
     if first == second:
         raise UnfitRow(f"its answers are rated alike ({first:.2f})")
     better, worse = (0, 1) if first > second else (1, 0)

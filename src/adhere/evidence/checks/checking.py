@@ -77,8 +77,8 @@ def replace_numbers(numbers: dict[int, PrintedNumber]) -> Read:
 def exchange(pairs: Iterable[tuple[Value, Value]]) -> Read:
     """Return a function that reads the numbers of values with the two cells of each pair exchanged."""
     numbers: dict[int, PrintedNumber] = {}
-    for one, other in pairs:
-        numbers[id(one)], numbers[id(other)] = other.printed, one.printed
+    for first, second in pairs:
+        numbers[id(first)], numbers[id(second)] = second.printed, first.printed
     return replace_numbers(numbers)
 
 

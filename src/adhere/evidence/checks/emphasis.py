@@ -235,7 +235,8 @@ def _family(name: ModelName) -> str:
 
 def _explicit_pairs(caption: str) -> dict[str, list[str]]:
     pairs = (match.group("one", "other") for match in _COMPARED.finditer(caption))
-    return {model_name(one).key: [model_name(two).key] for one, two in pairs if all(map(looks_like_model, (one, two)))}
+    model_pairs = (pair for pair in pairs if all(map(looks_like_model, pair)))
+    return {model_name(name).key: [model_name(rival).key] for name, rival in model_pairs}
 
 
 def _is_named(family: str, text: str) -> bool:

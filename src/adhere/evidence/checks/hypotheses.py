@@ -406,12 +406,12 @@ def find_profile_rotations(sheets: Sequence[Sheet], already: Iterable[Rotation])
                 earlier.sheet is sheet or earlier.sheet is other for earlier in rotations
             ):
                 continue
-            for one, two in ((sheet, other), (other, sheet)):
-                rotation = _by_profile(one, two)
+            for suspect, reference in ((sheet, other), (other, sheet)):
+                rotation = _by_profile(suspect, reference)
                 if rotation:  # either header may be the wrong one, so both are named
                     doubt = (
                         "nothing says which of the two headers is wrong (the other is that of "
-                        f"{two.document.name}, {two.table.name})"
+                        f"{reference.document.name}, {reference.table.name})"
                     )
                     rotations.append(replace(rotation, evidence=f"{rotation.evidence}; {doubt}"))
     return rotations
@@ -453,7 +453,7 @@ def _by_profile(sheet: Sheet, other: Sheet) -> Rotation | None:
     if any(sum(now) >= sum(before) for now, before in zip(gaps[best], gaps[0], strict=True)):
         return None
     cells = sum(len(numbers) for _, numbers in rows)
-    before, now = (sum(one <= _NEAR for row in gaps[shift] for one in row) for shift in (0, best))
+    before, now = (sum(gap <= _NEAR for row in gaps[shift] for gap in row) for shift in (0, best))
     moves = turned[best]
     evidence = (
         f"of {cells} cells that {other.document.name}, {other.table.name} prints for the same {len(rows)} models "

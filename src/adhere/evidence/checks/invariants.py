@@ -85,19 +85,19 @@ def _no_change(sheet: Sheet) -> list[Check]:
     ]
 
 
-def _same_check(one: Value, other: Value, promise: str, caption: Source) -> Check:
+def _same_check(first: Value, second: Value, promise: str, caption: Source) -> Check:
     def holds(number_at: Read) -> bool:
-        return agree(number_at(one), number_at(other))
+        return agree(number_at(first), number_at(second))
 
     def message(number_at: Read) -> str:
-        name = one.model.name if one.model else one.row_label
+        name = first.model.name if first.model else first.row_label
         return (
-            f"{one.table.name}, column {one.column_label!r}: the caption says {promise!r}, "
-            f"yet {name} has {show_number(number_at(one))} in row {one.row_label!r} and "
-            f"{show_number(number_at(other))} in row {other.row_label!r}"
+            f"{first.table.name}, column {first.column_label!r}: the caption says {promise!r}, "
+            f"yet {name} has {show_number(number_at(first))} in row {first.row_label!r} and "
+            f"{show_number(number_at(second))} in row {second.row_label!r}"
         )
 
-    return Check("invariant", (one, other), (), holds, message, "error", (caption,))
+    return Check("invariant", (first, second), (), holds, message, "error", (caption,))
 
 
 # ── one benchmark bounds another ──

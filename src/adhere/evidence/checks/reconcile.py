@@ -215,8 +215,8 @@ def _most_agreed(values: Sequence[Value]) -> Value:
 
 def _comparable(first: Value, second: Value) -> tuple[Standing, str]:  # noqa: PLR0911 -- one return a reason
     """Tell whether two numbers may be compared: ("agree", assumptions) or ("not comparable", reason)."""
-    one, other = first.benchmark, second.benchmark
-    if first.model is None or second.model is None or one is None or other is None:
+    first_benchmark, second_benchmark = first.benchmark, second.benchmark
+    if first.model is None or second.model is None or first_benchmark is None or second_benchmark is None:
         return "not comparable", "no model or benchmark"
     if first.model.tuning and second.model.tuning and first.model.tuning != second.model.tuning:
         return "not comparable", f"{first.model.tuning} model against {second.model.tuning} model"
@@ -229,25 +229,25 @@ def _comparable(first: Value, second: Value) -> tuple[Standing, str]:  # noqa: P
     assumption = _UNSAID if first.model.tuning != second.model.tuning else ""
     if first.shots and second.shots and first.shots != second.shots:
         return "not comparable", f"{first.shots}-shot against {second.shots}-shot"
-    standing, reason = _same_benchmark(one, other)
+    standing, reason = _same_benchmark(first_benchmark, second_benchmark)
     if standing == "not comparable":
         return standing, reason
     return "agree", "; ".join(filter(None, [assumption, reason]))
 
 
-def _same_benchmark(one: BenchmarkName, other: BenchmarkName) -> tuple[Standing, str]:
-    if one.variant.lower() != other.variant.lower():
-        if one.variant and other.variant:
-            return "not comparable", f"different versions of {one.name}: {one.variant} and {other.variant}"
-        version = one.variant or other.variant
+def _same_benchmark(first: BenchmarkName, second: BenchmarkName) -> tuple[Standing, str]:
+    if first.variant.lower() != second.variant.lower():
+        if first.variant and second.variant:
+            return "not comparable", f"different versions of {first.name}: {first.variant} and {second.variant}"
+        version = first.variant or second.variant
         if not _VERSION.fullmatch(version):
-            return "not comparable", f"{one.name} {version} is another set than {one.name}"
+            return "not comparable", f"{first.name} {version} is another set than {first.name}"
         return "agree", f"one place does not say that it is version {version}"
-    if one.metric != other.metric:
-        if one.metric and other.metric:
-            return "not comparable", f"different metrics: {one.metric} and {other.metric}"
-        if one.key in _SEVERAL_METRICS:
-            return "agree", f"one place does not say that it is {one.metric or other.metric}"
+    if first.metric != second.metric:
+        if first.metric and second.metric:
+            return "not comparable", f"different metrics: {first.metric} and {second.metric}"
+        if first.key in _SEVERAL_METRICS:
+            return "agree", f"one place does not say that it is {first.metric or second.metric}"
     return "agree", ""
 
 
@@ -271,13 +271,13 @@ def _scale_factor(first: Value, second: Value) -> float:
 
     100: the second is a fraction and the first in percent; 0.01: the other way round.
     """
-    one, other = first.printed, second.printed
-    if one.unit == other.unit == "%":
+    number, other_number = first.printed, second.printed
+    if number.unit == other_number.unit == "%":
         return 1.0
-    if other.value <= 1 < one.value and other.decimals >= 2 and one.value <= 100 and agree(one, _scale(other, 100.0)):
-        return 100.0
-    if one.value <= 1 < other.value and one.decimals >= 2 and other.value <= 100 and agree(one, _scale(other, 0.01)):
-        return 0.01
+    for fraction, percent, factor in ((other_number, number, 100.0), (number, other_number, 0.01)):
+        is_fraction = fraction.value <= 1 < percent.value <= 100 and fraction.decimals >= 2
+        if is_fraction and agree(number, _scale(other_number, factor)):
+            return factor
     return 1.0
 
 

@@ -108,7 +108,7 @@ class Context:
                 self._said[c] |= said_in_caption(self.table.caption, own, self._labels)
         if labels not in self._row_said:
             # A mark before a model's name is about its place in a ranking, not about what is measured.
-            self._row_said[labels] = said_of(*(one for one in labels if not looks_like_model(without_pictures(one))))
+            self._row_said[labels] = said_of(*(text for text in labels if not looks_like_model(without_pictures(text))))
         hints = self._said[c] | self._row_said[labels]
         return direction_of(hints=hints) if hints else "higher"
 

@@ -332,9 +332,9 @@ def said_in_caption(caption: str, label: str, labels: Collection[str]) -> frozen
     hints = said_of_all(caption)
     for scope in _SCOPE.finditer(caption):
         scope_labels = [
-            one
-            for one in labels
-            if one and re.search(rf"(?<!\w){re.escape(one)}(?!\w)", scope[scope.lastgroup or 0], re.IGNORECASE)
+            label
+            for label in labels
+            if label and re.search(rf"(?<!\w){re.escape(label)}(?!\w)", scope[scope.lastgroup or 0], re.IGNORECASE)
         ]
         if not scope_labels:
             continue

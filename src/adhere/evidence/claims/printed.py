@@ -97,9 +97,9 @@ class PrintedNumber(NamedTuple):
 MAX_DIGITS = 30
 
 
-def agree(one: PrintedNumber, other: PrintedNumber) -> bool:
+def agree(first: PrintedNumber, second: PrintedNumber) -> bool:
     """Tell whether two printed numbers can be roundings of one value."""
-    return abs(one.value - other.value) <= max(one.half, other.half) + EPSILON
+    return abs(first.value - second.value) <= max(first.half, second.half) + EPSILON
 
 
 @functools.lru_cache(maxsize=1 << 16)

@@ -289,7 +289,7 @@ _VALUE = re.compile(r"|yes|no|true|false|\d[\d.,]*(?:\s?[-\u2013]\s?\d[\d.,]*)?\
 def _has_authors_below(table: Table, c: int) -> bool:
     """Tell whether authors stand in cells below the names that are theirs (`GPT-4.1`, `OpenAI (2025)`)."""
     are = [bool(_AUTHORS.fullmatch(clean_label(text_at(table, r, c)))) for r in range(len(table.rows))]
-    return any(are) and not are[0] and not any(one and other for one, other in pairwise(are))
+    return any(are) and not are[0] and not any(above and below for above, below in pairwise(are))
 
 
 def parts_in_use(row: Row, ticks: dict[int, str]) -> str:

@@ -102,8 +102,8 @@ def _withhold_misnamed(sheet: Sheet) -> None:
     no_models = sum(bool(_NO_MODEL.fullmatch(name)) or is_metric(name) or is_split(name) for name in models)
     no_benchmarks = sum(bool(_NO_BENCHMARK.fullmatch(name)) for name in benchmarks)
     if 2 * no_models > len(models) or 2 * no_benchmarks > len(benchmarks):
-        what = "models" if 2 * no_models > len(models) else "benchmarks"
-        sheet.nothing = f"what stands in the place of its {what} are numbers, measures or sentences"
+        noun = "models" if 2 * no_models > len(models) else "benchmarks"
+        sheet.nothing = f"what stands in the place of its {noun} are numbers, measures or sentences"
         for value in claims:
             value.model = None
 

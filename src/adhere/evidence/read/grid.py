@@ -202,7 +202,7 @@ def _without_formulas(row: RawRow) -> RawRow:
     r"""Replace formulas of Markdown and MathJax by what they show: `$\downarrow$`, `\(79.6_{\pm 0.4}\)`."""
     if not any("\\" in text for text in row.cells):
         return row
-    cells = [_FORMULA.sub(lambda match: latex_text(_SPACED.sub("", match[1] or match[2])), one) for one in row.cells]
+    cells = [_FORMULA.sub(lambda match: latex_text(_SPACED.sub("", match[1] or match[2])), text) for text in row.cells]
     return RawRow(row.line, cells)
 
 
@@ -220,7 +220,9 @@ def _with_points(rows: list[RawRow]) -> list[RawRow]:
     if not any("," in text for text in texts):
         return rows
     bare = [_GROUPED.sub(lambda match: re.sub(r"\D", "", match.group()), text) for text in texts]
-    is_sure = any(one != text and _WITH_COMMA.fullmatch(one) for one, text in zip(bare, texts, strict=True))
+    is_sure = any(
+        bare_text != text and _WITH_COMMA.fullmatch(bare_text) for bare_text, text in zip(bare, texts, strict=True)
+    )
     is_sure |= sum(_WITH_COMMA.fullmatch(text) is not None for text in bare) >= LEAST_COMMAS
     if not is_sure or any(_WITH_POINT.search(text) for text in bare):
         return rows
@@ -300,7 +302,7 @@ def _label_columns(body: Sequence[RawRow], width: int) -> int:
 def _continue_labels(headers: list[list[str]]) -> None:
     """Fill blanks of upper header rows with the label to their left, unless a label above changes there."""
     for nth, upper in enumerate(headers[:-1]):
-        if any(one and one == other for one, other in pairwise(upper)):
+        if any(left and left == right for left, right in pairwise(upper)):
             continue  # this row says itself how far its labels reach
         if _spread_over_parts(upper, headers[nth + 1]):
             continue

@@ -74,15 +74,15 @@ def between_sentences(document: Document, own: Sources) -> Iterator[Contradictio
                 and (against := _denies(passage, other, own))
                 and _denies(other, passage, own)
             ):
-                first, second = sorted((passage, other), key=lambda one: one.line)
+                first, second = sorted((passage, other), key=lambda sentence: sentence.line)
                 reason = f"two sentences of the report differ in a number: {against}"
                 place = Quote(document.name, second.line, second.text[:400])
                 yield Contradiction(Statement(first.text, document.name, first.line), place, reason)
 
 
 def _are_one_subject(text: str, other: str) -> bool:
-    one, two = ({name.key for name in wording(each).names if name.is_sure} for each in (text, other))
-    return one == two
+    keys, other_keys = ({name.key for name in wording(sentence).names if name.is_sure} for sentence in (text, other))
+    return keys == other_keys
 
 
 def _denies(sentence: Passage, source: Passage, own: Sources) -> str:
@@ -126,8 +126,8 @@ def _counts(document: Document, statement: Statement, lists: dict[str, Table]) -
             ticks = sum(cell in TICKS or cell.lower() in {"yes", "true"} for cell in cells)
             is_marked = all(cell in TICKS | CROSSES or cell.lower() in {"yes", "no", "true", "false"} for cell in cells)
             if is_marked and ticks != int(mark_match["count"]):
-                count, what = mark_match["count"], mark_match["what"]
-                reason = f"it says {count} {what}; {ticks} rows of the {table.name} are marked so"
+                count, label = mark_match["count"], mark_match["what"]
+                reason = f"it says {count} {label}; {ticks} rows of the {table.name} are marked so"
                 yield _against(document, statement, table.line, reason)
 
 

@@ -180,10 +180,10 @@ def _keys_around(text: str) -> Iterator[str]:
 
 
 def _outermost(mentions: list[Mention]) -> list[Mention]:
-    def is_inside(one: Mention, other: Mention) -> bool:
-        return other.start <= one.start and one.end <= other.end and other.end - other.start > one.end - one.start
+    def is_inside(part: Mention, whole: Mention) -> bool:
+        return whole.start <= part.start and part.end <= whole.end and whole.end - whole.start > part.end - part.start
 
-    return sorted(one for one in mentions if not any(is_inside(one, other) for other in mentions))
+    return sorted(mention for mention in mentions if not any(is_inside(mention, other) for other in mentions))
 
 
 def _told_apart(mentions: list[Mention]) -> list[Mention]:

@@ -151,12 +151,12 @@ def clauses(text: str) -> list[str]:
     joint = _JOINT.search(text)
     if joint is None:
         return []
-    one, other = text[: joint.start()], text[joint.end() :]
-    if min(len(one.split()), len(other.split())) < 3:
+    head, tail = text[: joint.start()], text[joint.end() :]
+    if min(len(head.split()), len(tail.split())) < 3:
         return []
-    names = [name for name in wording(one).names if name.is_sure]
-    has_subject = any(name.is_sure for name in wording(other).names) and not other[0].isdigit()
-    return [one, other if not names or has_subject else f"{names[0].text} {other}"]
+    names = [name for name in wording(head).names if name.is_sure]
+    has_subject = any(name.is_sure for name in wording(tail).names) and not tail[0].isdigit()
+    return [head, tail if not names or has_subject else f"{names[0].text} {tail}"]
 
 
 def _judge(statement: Statement, text: str, sources: Sources) -> Assessment:

@@ -75,12 +75,12 @@ def _why_not(text: str, parts: Sequence[str]) -> str:
         [n for part in part_wordings for n in part.numbers],
         {n.key for part in part_wordings for n in part.names if n.is_sure},
     )
-    if not all(any(agrees(one, other) for other in whole.numbers) for one in numbers):
+    if not all(any(agrees(number, other) for other in whole.numbers) for number in numbers):
         return "a part has a number that the sentence does not have"
     whole_names = {name.key for name in whole.names}
     if not names <= whole_names:
         return "a part has a name that the sentence does not have"
-    missing_numbers = [one for one in whole.numbers if not any(agrees(one, other) for other in numbers)]
+    missing_numbers = [number for number in whole.numbers if not any(agrees(number, other) for other in numbers)]
     if missing_numbers or not {name.key for name in whole.names if name.is_sure} <= {
         n.key for part in part_wordings for n in part.names
     }:

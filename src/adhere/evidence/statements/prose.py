@@ -151,10 +151,10 @@ class _Comparison:
         """Tell whether a number is one of several that the passage gives to several things in their order."""
         if self.sentence.text.strip(" .") in self.source.text:
             return False
-        for one, other in itertools.pairwise(self.source.numbers):
-            own = [any(agrees(number, q) for number in self.numbers) for q in (one, other)]
-            is_listed = _LISTED.fullmatch(self.source.text[one.end : other.start]) and one.unit == other.unit
-            if is_listed and own[0] != own[1] and not one.is_inner:
+        for left, right in itertools.pairwise(self.source.numbers):
+            own = [any(agrees(number, q) for number in self.numbers) for q in (left, right)]
+            is_listed = _LISTED.fullmatch(self.source.text[left.end : right.start]) and left.unit == right.unit
+            if is_listed and own[0] != own[1] and not left.is_inner:
                 return True
         return self._is_of_names() or self._is_exchanged()
 
@@ -163,9 +163,9 @@ class _Comparison:
         names = [name for name in self.source.names if name.is_sure]
         listed_names = {
             name.key
-            for one, other in itertools.pairwise(names)
-            if _LISTED.fullmatch(self.source.text[one.end : other.start])
-            for name in (one, other)
+            for left, right in itertools.pairwise(names)
+            if _LISTED.fullmatch(self.source.text[left.end : right.start])
+            for name in (left, right)
         }
         own = listed_names & {name.key for name in self.names}
         return len(listed_names) > 2 and len(own) == 1 and self.source.text.count(",") >= 2 * len(listed_names) - 2
@@ -329,25 +329,25 @@ def _in_order(sentence: Wording, source: Wording) -> float:
 
 
 def _matcher(sentence: Wording, source: Wording) -> difflib.SequenceMatcher[str]:
-    one, other = ([stem(token) for _, _, token in text.tokens] for text in (sentence, source))
-    return difflib.SequenceMatcher(None, one, other, autojunk=False)
+    stems, source_stems = ([stem(token) for _, _, token in text.tokens] for text in (sentence, source))
+    return difflib.SequenceMatcher(None, stems, source_stems, autojunk=False)
 
 
-def _same_noun(one: Quantity, other: Quantity) -> bool:
-    if not one.noun or not other.noun or one.unit or other.unit:
+def _same_noun(first: Quantity, second: Quantity) -> bool:
+    if not first.noun or not second.noun or first.unit or second.unit:
         return True
-    return stem(one.noun) == stem(other.noun) or not is_counted(one) or not is_counted(other)
+    return stem(first.noun) == stem(second.noun) or not is_counted(first) or not is_counted(second)
 
 
 def _whole(number: Quantity) -> float:
     return 100.0 if number.unit == "%" else 1.0
 
 
-def _is_alike(one: Quantity, other: Quantity) -> bool:
-    """Tell whether two numbers can be of one thing: alike in unit and size, and `other` is no part of a name."""
-    units = {one.unit, other.unit}
-    low, high = sorted(abs(number.value) for number in (one, other))
-    return not other.is_inner and (len(units) == 1 or units == {"%", "share"}) and high <= MOST_TIMES * (low or high)
+def _is_alike(first: Quantity, second: Quantity) -> bool:
+    """Tell whether two numbers can be of one thing: alike in unit and size, and `second` is no part of a name."""
+    units = {first.unit, second.unit}
+    low, high = sorted(abs(number.value) for number in (first, second))
+    return not second.is_inner and (len(units) == 1 or units == {"%", "share"}) and high <= MOST_TIMES * (low or high)
 
 
 def _is_named(name: Name, *texts: Wording) -> bool:

@@ -63,13 +63,13 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     second's unit.
     """
     numbers = list(_quantities(text))
-    for place, (one, other) in enumerate(itertools.pairwise(numbers)):
+    for place, (number, after) in enumerate(itertools.pairwise(numbers)):
         # "3.2 to 4.3 times", "five and six layers": the first has the unit of the second.
-        if not one.unit and not one.noun and _JOINED.fullmatch(text[one.end : other.start]):
-            scale = re.search(rf"(?:{_SCALE})$", other.text, re.IGNORECASE)
-            times = _SCALES[scale.group().lower()] if scale and one.value < 1000 else 1.0
-            numbers[place] = one._replace(
-                unit=other.unit, noun=other.noun, value=one.value * times, half=one.half * times
+        if not number.unit and not number.noun and _JOINED.fullmatch(text[number.end : after.start]):
+            scale = re.search(rf"(?:{_SCALE})$", after.text, re.IGNORECASE)
+            times = _SCALES[scale.group().lower()] if scale and number.value < 1000 else 1.0
+            numbers[place] = number._replace(
+                unit=after.unit, noun=after.noun, value=number.value * times, half=number.half * times
             )
     return tuple(numbers)
 
@@ -193,9 +193,10 @@ def _noun(behind: str) -> str:
 _SCORES = frozenset({"", "%", "share"})
 
 
-def is_compatible(one: Quantity, other: Quantity) -> bool:
+def is_compatible(first: Quantity, second: Quantity) -> bool:
     """Tell whether two units can be of one thing: percent, shares and bare numbers can, seconds and bytes cannot."""
-    return one.unit == other.unit or (one.unit in _SCORES and other.unit in _SCORES) or "" in {one.unit, other.unit}
+    units = {first.unit, second.unit}
+    return len(units) == 1 or "" in units or units <= _SCORES
 
 
 def agrees(number: Quantity, source: Quantity) -> bool:

@@ -115,8 +115,8 @@ def sources_quote(passage: Passage) -> Quote:
 def _kappa(by_statement: dict[int, list[Opinion]]) -> tuple[float | None, int]:
     """Return Cohen's kappa of pairs of reviewers (supported, or anything else), and the number of pairs."""
     table = Counter(
-        (one.verdict == "supported", other.verdict == "supported")
+        (left.verdict == "supported", right.verdict == "supported")
         for opinions in by_statement.values()
-        for one, other in itertools.combinations(sorted(opinions, key=lambda o: o.reviewer), 2)
+        for left, right in itertools.combinations(sorted(opinions, key=lambda o: o.reviewer), 2)
     )
-    return cohens_kappa(*(table[one, other] for one in (True, False) for other in (True, False))), table.total()
+    return cohens_kappa(*(table[left, right] for left in (True, False) for right in (True, False))), table.total()

@@ -212,7 +212,7 @@ def are_opposites(word: str, other: str) -> bool:
     """Tell whether two words mean opposite things: `rises` and `falls`, `with` and `without`."""
     ways = _way(word.lower()), _way(other.lower())
     pair = {stem(word), stem(other)}
-    return ways[0] * ways[1] < 0 or any(pair == {stem(each) for each in both} for both in _OPPOSITES)
+    return ways[0] * ways[1] < 0 or any(pair == {stem(side) for side in both} for both in _OPPOSITES)
 
 
 def quantifiers(text: Wording) -> frozenset[str]:

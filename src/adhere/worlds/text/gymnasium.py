@@ -120,13 +120,13 @@ class ToyText(GymnasiumWorld):
         return self._gymnasium.make(self.which)
 
     def tell(self, observation: Any) -> str:
-        here, engine = int(observation), self.environment.unwrapped
+        state, engine = int(observation), self.environment.unwrapped
         rows = [[cell.decode() for cell in row] for row in engine.desc.tolist()]
         if self.which == "FrozenLake-v1":
-            row, column = divmod(here, engine.ncol)
+            row, column = divmod(state, engine.ncol)
             rows[row][column] = "@"
             return "\n".join("".join(line) for line in rows)
-        taxi_row, taxi_column, passenger, goal = engine.decode(here)
+        taxi_row, taxi_column, passenger, goal = engine.decode(state)
         stops = ("R", "G", "Y", "B")
         rows[taxi_row + 1][2 * taxi_column + 1] = "@"
         where = "in the taxi" if passenger == len(stops) else f"at {stops[passenger]}"
@@ -144,15 +144,15 @@ class ToyText(GymnasiumWorld):
         before: dict[int, tuple[int, int]] = {}
         waiting, seen = deque([start]), {start}
         while waiting:
-            here = waiting.popleft()
-            for move, outcomes in engine.P[here].items():
-                _, there, reward, is_over = outcomes[0]
+            state = waiting.popleft()
+            for move, outcomes in engine.P[state].items():
+                _, next_state, reward, is_over = outcomes[0]
                 if is_over and self.is_won(float(reward)):
-                    return [self.commands[one] for one in (*_way(before, here), move)]
-                if not is_over and there not in seen:
-                    seen.add(there)
-                    before[there] = (here, move)
-                    waiting.append(there)
+                    return [self.commands[step] for step in (*_way(before, state), move)]
+                if not is_over and next_state not in seen:
+                    seen.add(next_state)
+                    before[next_state] = (state, move)
+                    waiting.append(next_state)
         raise AssertionError(f"{self.name}: no way leads to the goal")
 
     def reset(self, seed: int) -> str:
@@ -161,11 +161,11 @@ class ToyText(GymnasiumWorld):
         return observation
 
 
-def _way(before: dict[int, tuple[int, int]], here: int) -> list[int]:
+def _way(before: dict[int, tuple[int, int]], state: int) -> list[int]:
     """Return the moves that led to a state."""
     moves: list[int] = []
-    while here in before:
-        here, move = before[here]
+    while state in before:
+        state, move = before[state]
         moves.insert(0, move)
     return moves
 

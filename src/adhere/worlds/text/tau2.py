@@ -69,7 +69,7 @@ def _domain(name: str) -> Domain:
             f"world:tau2:{name}: its user has tools of its own, which a world's user has not; take retail or airline"
         )
     schemas = [tool.openai_schema["function"] for tool in environment.get_tools()]
-    tools = tuple(Tool(one["name"], one["description"], one["parameters"]) for one in schemas)
+    tools = tuple(Tool(schema["name"], schema["description"], schema["parameters"]) for schema in schemas)
     decided_tasks = tuple(task for task in tasks if _is_decided(task))
     if not decided_tasks:
         raise UsageError(f"world:tau2:{name}: no task of it is decided by a program")
@@ -89,7 +89,7 @@ def _is_decided(task: Any) -> bool:
 
 def _basis(criteria: Any) -> set[str]:
     """Return the names of what a task's reward depends on; tau2 has them as an enumeration."""
-    return {str(getattr(one, "value", one)) for one in criteria.reward_basis}
+    return {str(getattr(basis, "value", basis)) for basis in criteria.reward_basis}
 
 
 class Tau2:
@@ -120,7 +120,7 @@ class Tau2:
         card = self._task.user_scenario.instructions
         notes = [getattr(card, name, None) for name in ("known_info", "unknown_info", "task_instructions")]
         wants = getattr(card, "reason_for_call", None) or str(card)
-        facts = " ".join(str(one) for one in notes if one)
+        facts = " ".join(str(note) for note in notes if note)
         self._user = User(str(wants), {"": f"{facts} Yes, if that is what I want."})
         return self._user.wants
 
@@ -163,7 +163,8 @@ class Tau2:
         """Return tau2's own actions, then what has to be said."""
         criteria = self._task.evaluation_criteria
         calls = [
-            ToolCall(f"c{place}", one.name, dict(one.arguments)) for place, one in enumerate(criteria.actions or ())
+            ToolCall(f"c{place}", action.name, dict(action.arguments))
+            for place, action in enumerate(criteria.actions or ())
         ]
         return [*calls, " ".join(["That is all.", *(criteria.communicate_info or ())])]
 
@@ -189,7 +190,7 @@ def _goal(domain: str, place: int) -> tuple[str, str]:
 
 
 def _names_of(actions: Sequence[Any] | None) -> str:
-    return ", ".join(one.name for one in actions or ()) or "no action"
+    return ", ".join(action.name for action in actions or ()) or "no action"
 
 
 def _version() -> str:

@@ -89,31 +89,31 @@ class TextWorld(NoUser):
         """Describe the room with what is in it, what is carried, and what can be done."""
         contents: dict[str, list[str]] = defaultdict(list)
         states: dict[str, str] = {}
-        here, exits = "", []
+        place, exits = "", []
         facts = sorted(self._progress.state.facts, key=str)
         for fact in facts:
-            names = [one.name for one in fact.arguments]
+            names = [argument.name for argument in fact.arguments]
             if fact.name == "at" and fact.arguments[0].type == "P":
-                here = names[1]
+                place = names[1]
             elif fact.name in {"at", "in", "on"}:
                 contents[names[1]].append(names[0])
             elif fact.name in _STATES:
                 states[names[0]] = fact.name
         for fact in facts:
             side, is_way, _ = fact.name.partition("_of")
-            if is_way and "/" not in fact.name and len(fact.arguments) == 2 and fact.arguments[1].name == here:
+            if is_way and "/" not in fact.name and len(fact.arguments) == 2 and fact.arguments[1].name == place:
                 exits.append(side.split("_")[-1])
 
-        def describe(thing: str) -> str:
-            name = self._game.infos[thing].name or thing
-            inside = "" if states.get(thing) in {"closed", "locked"} else ", ".join(map(describe, contents[thing]))
-            notes = "; ".join(part for part in (states.get(thing, ""), f"there: {inside}" if inside else "") if part)
+        def describe(entity: str) -> str:
+            name = self._game.infos[entity].name or entity
+            inside = "" if states.get(entity) in {"closed", "locked"} else ", ".join(map(describe, contents[entity]))
+            notes = "; ".join(part for part in (states.get(entity, ""), f"there: {inside}" if inside else "") if part)
             return f"{name} ({notes})" if notes else name
 
         things_carried = ", ".join(map(describe, contents["I"])) or "nothing"
-        things_here = ", ".join(map(describe, contents[here])) or "nothing"
+        things_here = ", ".join(map(describe, contents[place])) or "nothing"
         commands = ", ".join(sorted(self._possible()))
-        room = self._game.infos[here].name or here
+        room = self._game.infos[place].name or place
         return f"You are in the {room}. You see: {things_here}. Ways lead: {', '.join(sorted(exits)) or 'nowhere'}. You carry: {things_carried}.\nYou can: {commands}"
 
 

@@ -54,11 +54,13 @@ def tool(function: F) -> F:
 
 def _as_tool(name: str, method: Callable[..., Any]) -> Tool:
     parameters = list(inspect.signature(method).parameters.values())[1:]
-    properties: dict[str, Json] = {one.name: {"type": _TYPES[str(one.annotation)]} for one in parameters}
+    properties: dict[str, Json] = {
+        parameter.name: {"type": _TYPES[str(parameter.annotation)]} for parameter in parameters
+    }
     schema: dict[str, Json] = {
         "type": "object",
         "properties": properties,
-        "required": [one.name for one in parameters],
+        "required": [parameter.name for parameter in parameters],
         "additionalProperties": False,
     }
     return Tool(name, inspect.getdoc(method) or "", schema)
@@ -82,9 +84,9 @@ class ToolWorld(ABC):
     has_user = True
 
     def __init__(self) -> None:
-        methods = {name: one for name, one in vars(type(self)).items() if hasattr(one, "is_tool")}
+        methods = {name: method for name, method in vars(type(self)).items() if hasattr(method, "is_tool")}
         self._methods: dict[str, Callable[..., Json]] = {name: getattr(self, name) for name in methods}
-        self.tools = tuple(_as_tool(name, one) for name, one in methods.items())
+        self.tools = tuple(_as_tool(name, method) for name, method in methods.items())
         self._schemas = {tool.name: tool.parameters for tool in self.tools}
         self.rules = tuple(self.policy)
         rule_lines = "".join(f"\n- {rule}" for rule in self.policy.values())
@@ -175,7 +177,7 @@ class ToolWorld(ABC):
         numbers = len(set(re.findall(r"\d+", texts)))
         if not reason and numbers > _MOST_NUMBERS and any(words.isdigit() for words in self.task.says):
             reason = f"the user was told {numbers} numbers, of which one is right"
-        others = [one for one in self.task.others if _says(texts, one)]
+        others = [words for words in self.task.others if _says(texts, words)]
         if not reason and len(others) > _MOST_OTHERS:
             reason = f"the user was told {len(others)} things of which one is right"
         if not reason and not self._actions:
@@ -280,15 +282,15 @@ def _rows_of(state: dict[str, list[Any]]) -> Counter[tuple[str, Any]]:
 def _difference(state: dict[str, list[Any]], goal: dict[str, list[Any]]) -> str:
     """Describe the first difference of two states in one sentence; empty if there is none."""
     for table in dict.fromkeys((*goal, *state)):
-        here, there = state.get(table), goal.get(table)
-        if here is None or there is None:
-            return f"there should be {'no' if there is None else 'a'} table {table}"
-        lacking = [row for row in there if row not in here]
-        extra = [row for row in here if row not in there]
+        state_rows, goal_rows = state.get(table), goal.get(table)
+        if state_rows is None or goal_rows is None:
+            return f"there should be {'no' if goal_rows is None else 'a'} table {table}"
+        lacking = [row for row in goal_rows if row not in state_rows]
+        extra = [row for row in state_rows if row not in goal_rows]
         if lacking or extra:
             return "; ".join(
-                f"{table}: {what} {rows[0]!r:.160}" for what, rows in (("lacks", lacking), ("has", extra)) if rows
+                f"{table}: {verb} {rows[0]!r:.160}" for verb, rows in (("lacks", lacking), ("has", extra)) if rows
             )
-        if len(here) != len(there):
-            return f"{table}: {len(here)} rows, wanted {len(there)}"
+        if len(state_rows) != len(goal_rows):
+            return f"{table}: {len(state_rows)} rows, wanted {len(goal_rows)}"
     return ""

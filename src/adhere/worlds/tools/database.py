@@ -137,44 +137,44 @@ class Database(ToolWorld):
             )
         members = self.rows("SELECT * FROM members")
         owing = sorted({row["city"] for row in members if not row["paid"]})
-        one, city = rng.choice(members), rng.choice(owing) if owing else ""
-        quoted, what = (
-            one["name"].replace("'", "''"),
+        member, city = rng.choice(members), rng.choice(owing) if owing else ""
+        quoted, sort = (
+            member["name"].replace("'", "''"),
             rng.choice(("open", "paid", "move", "delete") if owing else ("paid", "move", "delete")),
         )
-        if what == "open":
+        if sort == "open":
             sql = f"SELECT SUM(fee) FROM members WHERE city = '{city}' AND paid = 0"  # noqa: S608 - our names
             answer = str(self.db.execute(sql).fetchone()[0])
             wants = f"How much do the members in {city} who have not paid owe in all? Tell me just the number."
             return Task(User(wants), [call("describe"), call("select", sql=sql), f"They owe {answer}."], (answer,))
         look = call("select", sql=f"SELECT * FROM members WHERE name = '{quoted}'")  # noqa: S608 - our names
-        if what == "paid":
-            other = 1 - one["paid"]
-            wants = f"{one['name']} {'has paid' if other else 'has not paid after all'}. Please correct that."
+        if sort == "paid":
+            other = 1 - member["paid"]
+            wants = f"{member['name']} {'has paid' if other else 'has not paid after all'}. Please correct that."
             return Task(
                 User(wants),
                 [
                     call("describe"),
                     look,
-                    call("change", sql=f"UPDATE members SET paid = {other} WHERE id = {one['id']}"),  # noqa: S608 - our names
+                    call("change", sql=f"UPDATE members SET paid = {other} WHERE id = {member['id']}"),  # noqa: S608 - our names
                     "It is corrected.",
                 ],
             )
-        if what == "move":
-            new = rng.choice([name for name in CITIES if name != one["city"]])
+        if sort == "move":
+            new = rng.choice([name for name in CITIES if name != member["city"]])
             return Task(
-                User(f"{one['name']} lives in {new} now."),
+                User(f"{member['name']} lives in {new} now."),
                 [
                     call("describe"),
                     look,
-                    call("change", sql=f"UPDATE members SET city = '{new}' WHERE id = {one['id']}"),  # noqa: S608 - our names
+                    call("change", sql=f"UPDATE members SET city = '{new}' WHERE id = {member['id']}"),  # noqa: S608 - our names
                     "It is noted.",
                 ],
             )
-        self.insert("loans", member=one["id"], item=rng.choice(GOODS), returned=1)
-        look_at_loans = call("select", sql=f"SELECT * FROM loans WHERE member = {one['id']} AND returned = 1")  # noqa: S608
-        sql = f"DELETE FROM loans WHERE member = {one['id']} AND returned = 1"  # noqa: S608
-        wants = f"Clear away what {one['name']} borrowed and has returned."
+        self.insert("loans", member=member["id"], item=rng.choice(GOODS), returned=1)
+        look_at_loans = call("select", sql=f"SELECT * FROM loans WHERE member = {member['id']} AND returned = 1")  # noqa: S608
+        sql = f"DELETE FROM loans WHERE member = {member['id']} AND returned = 1"  # noqa: S608
+        wants = f"Clear away what {member['name']} borrowed and has returned."
         return Task(
             User(wants),
             [

@@ -130,15 +130,15 @@ class Shop(ToolWorld):
                 )
         number = rng.choice(numbers)
         order = self.one("SELECT * FROM orders WHERE id = ?", number)
-        what = rng.choice(("refund", "cancel", "address"))
+        sort = rng.choice(("refund", "cancel", "address"))
         elsewhere = rng.choice([street for street in STREETS if street != order["address"]])
         price, is_shipped = order["price"], order["status"] == "shipped"
         wants = {
             "refund": f"Hello, the {order['goods']} of my order {number} arrived broken. I want my {price} back.",
             "cancel": f"Hi, please cancel my order {number}.",
             "address": f"Good morning, my order {number} has to go to {elsewhere} instead.",
-        }[what]
-        ask = {"refund": f"refund {price} for", "cancel": "cancel", "address": "change the address of"}[what]
+        }[sort]
+        ask = {"refund": f"refund {price} for", "cancel": "cancel", "address": "change the address of"}[sort]
         begin: list[Action] = [
             "What is your e-mail address?",
             call("find_customer", email=order["email"]),
@@ -148,13 +148,13 @@ class Shop(ToolWorld):
             "refund": call("refund", order=number, amount=price),
             "cancel": call("cancel_order", order=number),
             "address": call("change_address", order=number, address=elsewhere),
-        }[what]
-        forbidden = what != "refund" and is_shipped
+        }[sort]
+        forbidden = sort != "refund" and is_shipped
         middle: list[Action] = (
-            [call("ask_manager", order=number, amount=price)] if what == "refund" and price > LIMIT else []
+            [call("ask_manager", order=number, amount=price)] if sort == "refund" and price > LIMIT else []
         )
         act: list[Action] = (
-            [call("hand_over", order=number, reason=what)]
+            [call("hand_over", order=number, reason=sort)]
             if forbidden
             else [*middle, f"Shall I {ask} order {number}?", do]
         )

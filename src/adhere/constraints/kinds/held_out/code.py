@@ -113,7 +113,7 @@ class Passes(_Code):
         except ValueError:
             return None
         fits = isinstance(cases, list) and all(
-            isinstance(one, list) and len(one) == 2 and isinstance(one[0], list) for one in cases
+            isinstance(case, list) and len(case) == 2 and isinstance(case[0], list) for case in cases
         )
         return cases if fits else None
 
@@ -161,7 +161,7 @@ def _no(*kinds: type[ast.AST]) -> Callable[[ast.AST], bool]:
 
 
 def _has_hints(tree: ast.FunctionDef) -> bool:
-    rest = [one for one in (tree.args.vararg, tree.args.kwarg) if one is not None]
+    rest = [argument for argument in (tree.args.vararg, tree.args.kwarg) if argument is not None]
     arguments = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs, *rest]
     return tree.returns is not None and all(argument.annotation is not None for argument in arguments)
 

@@ -137,11 +137,11 @@ class Shows(HeldOut):
         words = [_in_words(item) for item in self.shapes]
         shape_list = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
         if self.relation:
-            (_, *one), (_, *other) = _split(self.shapes[0]), _split(self.shapes[1])
-            shape_list += f", the {' '.join(one)} {self.relation} the {' '.join(other)} without overlapping its edge"
+            (_, *first), (_, *second) = _split(self.shapes[0]), _split(self.shapes[1])
+            shape_list += f", the {' '.join(first)} {self.relation} the {' '.join(second)} without overlapping its edge"
         if self.centre:
-            _, *one = _split(self.shapes[0])
-            shape_list += f" (the {' '.join(one)} centred at x y = {self.centre})"
+            _, *first = _split(self.shapes[0])
+            shape_list += f" (the {' '.join(first)} centred at x y = {self.centre})"
         return {"shown": shape_list}
 
     def judge(self, text: str) -> Finding:
@@ -158,17 +158,18 @@ class Shows(HeldOut):
                 f"the drawing shows {shape_list[:200] or 'nothing'}; needed {', '.join(self.shapes)}", score=score
             )
         if self.relation:
-            one, other = (_the(shapes, item) for item in self.shapes[:2])
-            if not one.is_to(self.relation, other):
+            first, second = (_the(shapes, item) for item in self.shapes[:2])
+            if not first.is_to(self.relation, second):
                 return reject(
-                    f"the {one.colour} {one.name} is not {self.relation} the {other.colour} {other.name}", score=0.9
+                    f"the {first.colour} {first.name} is not {self.relation} the {second.colour} {second.name}",
+                    score=0.9,
                 )
         if self.centre:
-            (x, y), one = map(int, self.centre.split()), _the(shapes, self.shapes[0])
-            middle = (one.left + one.right) / 2, (one.top + one.bottom) / 2
+            (x, y), first = map(int, self.centre.split()), _the(shapes, self.shapes[0])
+            middle = (first.left + first.right) / 2, (first.top + first.bottom) / 2
             if abs(middle[0] - x) > _NEAR or abs(middle[1] - y) > _NEAR:
                 return reject(
-                    f"the {one.colour} {one.name} is centred at {middle[0]:g}, {middle[1]:g}; "
+                    f"the {first.colour} {first.name} is centred at {middle[0]:g}, {middle[1]:g}; "
                     f"needed {x}, {y} (±{_NEAR})",
                     score=0.9,
                 )
@@ -190,7 +191,8 @@ class Shows(HeldOut):
         if self.centre:
             first, (x, y) = placed[0], map(int, self.centre.split())
             first = make_shape(first.name, first.colour, x - 4, y - 4, 8)
-            placed = [*(make_shape(one.name, one.colour, 1 + 9 * at, 1, 4) for at, one in enumerate(placed[1:])), first]
+            others = (make_shape(shape.name, shape.colour, 1 + 9 * at, 1, 4) for at, shape in enumerate(placed[1:]))
+            placed = [*others, first]
         return f'<svg viewBox="0 0 {SIDE:g} {SIDE:g}">{"".join(shape.svg for shape in placed)}</svg>'
 
 
@@ -203,19 +205,19 @@ def place(shapes: Sequence[str], relation: str) -> list[Shape]:
     pairs = [(colour, name) for number, colour, name in map(_split, shapes) for _ in range(number)]
     if not relation:
         return [make_shape(name, colour, *cells[at], 20) for at, (colour, name) in enumerate(pairs)]
-    one, other = pairs[0], pairs[1]
+    (colour, name), (other_colour, other_name) = pairs[0], pairs[1]
     rest = [make_shape(name, colour, 6 + 13 * at, 85, 10) for at, (colour, name) in enumerate(pairs[2:])]
     if relation == "inside":
-        outer = make_shape(other[1], other[0], 10, 10, 60)
+        outer = make_shape(other_name, other_colour, 10, 10, 60)
         x, y = outer.centre
-        inner = make_shape(one[1], one[0], x - 4, y - 2, 8)
+        inner = make_shape(name, colour, x - 4, y - 2, 8)
         return [outer, inner, *rest]
     first, second = (10.0, 30.0), (60.0, 30.0)
     if relation in {"above", "below"}:
         first, second = (40.0, 5.0), (40.0, 45.0)
     if relation in {"right of", "below"}:
         first, second = second, first
-    return [make_shape(one[1], one[0], *first, 20), make_shape(other[1], other[0], *second, 20), *rest]
+    return [make_shape(name, colour, *first, 20), make_shape(other_name, other_colour, *second, 20), *rest]
 
 
 def _the(shapes: Sequence[Shape], item: str) -> Shape:

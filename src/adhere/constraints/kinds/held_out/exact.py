@@ -90,9 +90,9 @@ class Exact(HeldOut):
         """Return a pass: the answer is the expected one."""
         return accept(f"the answer is the expected one (normaliser {self.normaliser})", score=1.0)
 
-    def wrong(self, what: str, score: float, measured: Json = None, needed: Json = None) -> Finding:
-        """Return a failure; `what` was found instead of the expected answer, and `score` is how close it came."""
-        finding = reject(f"{what} (normaliser {self.normaliser})", measured=measured, needed=needed, score=score)
+    def wrong(self, fault: str, score: float, measured: Json = None, needed: Json = None) -> Finding:
+        """Return a failure; `fault` was found instead of the expected answer, and `score` is how close it came."""
+        finding = reject(f"{fault} (normaliser {self.normaliser})", measured=measured, needed=needed, score=score)
         partial = f"; partial: {finding.score:.2f}" if finding.score else ""
         return finding._replace(reason=finding.reason + partial)
 
@@ -128,9 +128,9 @@ class Text(Exact):
         answer = TEXTS[self.normaliser](text)
         if answer == self.expected:
             return self.right()
-        what = f"found {_shorten(answer)}, needed {_shorten(self.expected)}"
+        fault = f"found {_shorten(answer)}, needed {_shorten(self.expected)}"
         score = closeness.of_texts(answer, self.expected)
-        return self.wrong(what, score, answer[:_SHOWN], self.expected[:_SHOWN])
+        return self.wrong(fault, score, answer[:_SHOWN], self.expected[:_SHOWN])
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -167,8 +167,8 @@ class Number(Exact):
         answer = normalisers.number(text)
         if answer == self.expected:
             return self.right()
-        what = f"found {_shorten(answer)}, needed {_shorten(self.expected)}"
-        return self.wrong(what, self._score(answer), answer[:_SHOWN], self.expected)
+        fault = f"found {_shorten(answer)}, needed {_shorten(self.expected)}"
+        return self.wrong(fault, self._score(answer), answer[:_SHOWN], self.expected)
 
     def _score(self, answer: str) -> float:
         expected = Decimal(self.expected)
@@ -230,15 +230,16 @@ class Lines(Exact):
         pieces, expected = self._pieces(text), self._pieces(self.expected)
         if pieces == expected:
             return self.right()
-        at = next((at for at, (one, other) in enumerate(zip(pieces, expected, strict=False)) if one != other), None)
+        pairs = zip(pieces, expected, strict=False)
+        at = next((at for at, (piece, expected_piece) in enumerate(pairs) if piece != expected_piece), None)
         unit = self.normaliser.removesuffix("s")
-        what = (
+        fault = (
             f"found {plural(len(pieces), unit)}, needed {len(expected)}"
             if at is None
             else f"{unit} {at + 1} is {_shorten(pieces[at])}, needed {_shorten(expected[at])}"
         )
         return self.wrong(
-            what, closeness.of_lists(pieces, expected), closeness.in_order(pieces, expected), len(expected)
+            fault, closeness.of_lists(pieces, expected), closeness.in_order(pieces, expected), len(expected)
         )
 
     @classmethod
@@ -298,12 +299,12 @@ class JsonValue(Exact):
         if answer_leaves == expected and problem is None:
             return self.right()
         right = (answer_leaves & expected).total()
-        what = (
+        fault = (
             f"there is text around the JSON: {problem}"
             if problem is not None
             else f"{right} of {plural(expected.total(), 'value')} right, {answer_leaves.total() - right} wrong"
         )
-        return self.wrong(what, weight * closeness.of_values(answer_leaves, expected), right, expected.total())
+        return self.wrong(fault, weight * closeness.of_values(answer_leaves, expected), right, expected.total())
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -361,11 +362,11 @@ class TableRows(Exact):
             return self.right()
         right = closeness.in_order(table, expected)
         score = closeness.of_tables(table, expected) * (1 if problem is None else AMONG_TEXT)
-        what = (
+        fault = (
             problem
             or f"{right} of {plural(len(expected), 'row')} right (the header counts), {len(table) - right} wrong"
         )
-        return self.wrong(what, score, right, len(expected))
+        return self.wrong(fault, score, right, len(expected))
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:
@@ -416,12 +417,12 @@ class RuleSet(Exact):
         """Judge the answer by the rules; the partial score is the share of rules that hold."""
         pieces = PIECES[self.normaliser](text)
         results = {rule: judge_rule(rule, pieces) for rule in self.rules}
-        broken_rules = [f"{rule} (found {one.found})" for rule, one in results.items() if not one.holds]
+        broken_rules = [f"{rule} (found {result.found})" for rule, result in results.items() if not result.holds]
         if not broken_rules:
             return accept(f"all {plural(len(results), 'rule')} hold (normaliser {self.normaliser})", score=1.0)
         n_kept = len(results) - len(broken_rules)
-        what = f"{n_kept} of {plural(len(results), 'rule')} kept; broken: {'; '.join(broken_rules)[:500]}"
-        return self.wrong(what, n_kept / len(results), n_kept, len(results))
+        fault = f"{n_kept} of {plural(len(results), 'rule')} kept; broken: {'; '.join(broken_rules)[:500]}"
+        return self.wrong(fault, n_kept / len(results), n_kept, len(results))
 
     @classmethod
     def draw(cls, rng: random.Random, *, words: Sequence[str]) -> Self:

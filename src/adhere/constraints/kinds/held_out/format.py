@@ -265,7 +265,7 @@ class Tags(HeldOut):
         body = text.strip().lower()
         opening, closing = f"<{self.tag}>", f"</{self.tag}>"
         is_opened, is_closed = body.startswith(opening), body.endswith(closing)
-        lacking = " and ".join(name for name, there in ((opening, is_opened), (closing, is_closed)) if not there)
+        lacking = " and ".join(name for name, is_there in ((opening, is_opened), (closing, is_closed)) if not is_there)
         if lacking:
             return reject(f"the answer does not stand in tags: it lacks {lacking}", score=(is_opened + is_closed) / 2)
         if not has_words(body[len(opening) : len(body) - len(closing)]):

@@ -57,7 +57,7 @@ def _in_language(text: str, language: str) -> tuple[bool, str]:
     if letters < _FEWEST_LETTERS:
         return False, f"{plural(letters, 'letter')} are too few to tell the language (at least {_FEWEST_LETTERS})"
     code = detect(text)
-    language_name = next((name for name, (one, _) in _SAMPLES.items() if one == code), code or "none")
+    language_name = next((name for name, (own_code, _) in _SAMPLES.items() if own_code == code), code or "none")
     return code == _SAMPLES[language][0], f"looks like {language_name}, needed {language}"
 
 

@@ -245,7 +245,7 @@ class Outline(Markdown):
         reason = (
             f"found headings of the levels {level_list}, needed 1 and then {plural(self.count, 'heading')} of level 2"
         )
-        right = sum(one == other for one, other in zip(levels, expected, strict=False))
+        right = sum(level == expected_level for level, expected_level in zip(levels, expected, strict=False))
         return decide(levels == expected, reason, measured=levels[:50], score=right / max(len(levels), len(expected)))
 
     def repairs(self, text: str) -> Iterator[str]:
@@ -293,7 +293,7 @@ class HeadingTexts(Markdown):
     def judge(self, text: str) -> Finding:
         titles = [heading.text.rstrip(":").casefold() for heading in headings(text)]
         expected = [title.casefold().rstrip(":") for title in self.titles]
-        right = sum(one == other for one, other in zip(titles, expected, strict=False))
+        right = sum(title == expected_title for title, expected_title in zip(titles, expected, strict=False))
         title_list = quoted_list([title[:40] for title in titles[:6]]) if titles else "none"
         reason = f"found the headings {title_list}, needed {quoted_list(self.titles)}"
         return decide(

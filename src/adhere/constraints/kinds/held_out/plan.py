@@ -86,15 +86,15 @@ class Reaches(HeldOut):
     most: int = param(Whole(1, 100))
 
     def problem(self) -> str | None:
-        one, other = (
+        blocks, goal_blocks = (
             sorted(block for tower in towers for block in tower.split()) for towers in (self.start, self.goal)
         )
-        if one != other or len(set(one)) != len(one) or TABLE in one:
+        if blocks != goal_blocks or len(set(blocks)) != len(blocks) or TABLE in blocks:
             return (
                 f"start={self.start!r} and goal={self.goal!r} must hold the same blocks, each once, "
                 f"none called {TABLE!r}"
             )
-        if any(re.fullmatch(r"\w+", block) is None for block in one):
+        if any(re.fullmatch(r"\w+", block) is None for block in blocks):
             return f"start={self.start!r} must hold blocks with names of letters and digits"
         if sorted(self.start) == sorted(self.goal):
             return f"goal={self.goal!r} must differ from start"
@@ -130,8 +130,8 @@ class Reaches(HeldOut):
     def _score(self, towers: list[list[str]], goal: list[list[str]]) -> float:
         """Return the share of blocks that stand on the right block or on the table, at most 0.9."""
 
-        def pairs(some: list[list[str]]) -> set[tuple[str, str]]:
-            return {pair for tower in some for pair in zip((TABLE, *tower), tower, strict=False)}
+        def pairs(stacks: list[list[str]]) -> set[tuple[str, str]]:
+            return {pair for tower in stacks for pair in zip((TABLE, *tower), tower, strict=False)}
 
         goal_pairs = pairs(goal)
         return min(0.9, len(pairs(towers) & goal_pairs) / len(goal_pairs))

@@ -308,7 +308,7 @@ class AlternatingLines(HeldOut):
         if len(lengths) != self.count:
             return exactly(len(lengths), self.count, "line")
         steps = [later - earlier for earlier, later in itertools.pairwise(lengths)]
-        turns = sum(one * other < 0 for one, other in itertools.pairwise(steps))
+        turns = sum(step * after < 0 for step, after in itertools.pairwise(steps))
         reason = f"the lines have {', '.join(map(str, lengths[:12]))} words, needed up and down in turn"
         ok = steps[0] != 0 and turns == len(steps) - 1
         return decide(ok, reason, measured=lengths[:50], needed=self.count, score=(turns + 1) / (len(steps) + 1))

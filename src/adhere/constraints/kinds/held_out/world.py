@@ -146,7 +146,7 @@ class Keeps(OfAnEpisode):
         return None if self.rule in rules else f"rule={self.rule!r} must be one of {', '.join(rules)}"
 
     def judge(self, judgement: Judgement) -> Finding:
-        breaks = [one for one in judgement.broken if one.rule == self.rule]
+        breaks = [breach for breach in judgement.broken if breach.rule == self.rule]
         if not breaks:
             return decide(ok=True, reason=f"{self.rule} was kept in every step")
         more = {1: "", 2: " and once more"}.get(len(breaks), f" and {len(breaks) - 1} times more")

@@ -33,9 +33,9 @@ def of_tables(answer: Sequence[tuple[str, ...]], expected: Sequence[tuple[str, .
     """Return the larger of two shares: rows that are right and in order, and cells that are right in their place."""
     cells = max(sum(map(len, answer)), sum(map(len, expected)))
     right = sum(
-        one == other
+        cell == expected_cell
         for row, expected_row in zip(answer, expected, strict=False)
-        for one, other in zip(row, expected_row, strict=False)
+        for cell, expected_cell in zip(row, expected_row, strict=False)
     )
     return max(of_lists(answer, expected), right / cells if cells else 0.0)
 

@@ -120,7 +120,7 @@ def mismatch(value: Any, schema: Mapping[str, Any], at: str = "the value") -> st
     """Say the first way in which `value` does not match `schema`, and where; None if it matches."""
     if "type" in schema and not _is_type(value, schema["type"]):
         return f"{at} is {_type_of(value)}, needed {schema['type']}"
-    if "enum" in schema and not any(type(value) is type(one) and value == one for one in schema["enum"]):
+    if "enum" in schema and not any(type(value) is type(option) and value == option for option in schema["enum"]):
         return f"{at} is {json.dumps(value)[:60]}, needed one of {json.dumps(schema['enum'])[:120]}"
     if isinstance(value, list):
         return _mismatched_array(value, schema, at)
@@ -159,7 +159,7 @@ def _mismatched_object(value: dict[str, Any], schema: Mapping[str, Any], at: str
         for name in value:
             if name not in properties:
                 return f"{at} has the further key {name[:40]!r}"
-    problems = (mismatch(value[name], one, f"{name!r} of {at}") for name, one in properties.items() if name in value)
+    problems = (mismatch(value[name], part, f"{name!r} of {at}") for name, part in properties.items() if name in value)
     return next(filter(None, problems), None)
 
 
@@ -186,7 +186,7 @@ def instance(schema: Mapping[str, Any]) -> Any:
         return schema["enum"][0]
     name = schema.get("type", "object" if "properties" in schema else "string")
     if name == "object":
-        properties = {key: instance(one) for key, one in schema.get("properties", {}).items()}
+        properties = {key: instance(part) for key, part in schema.get("properties", {}).items()}
         return {**dict.fromkeys(schema.get("required", ()), "cats"), **properties}
     if name == "array":
         count = max(1, schema.get("minItems", 1))

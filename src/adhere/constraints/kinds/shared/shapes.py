@@ -204,7 +204,7 @@ def _fill(element: ET.Element) -> str | None:
     if _HEX.fullmatch(colour):
         digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
         rgb = tuple(int(digits[at : at + 2], 16) for at in (0, 2, 4))
-        return next((name for name, one in COLOURS.items() if one == rgb), colour)
+        return next((name for name, shade in COLOURS.items() if shade == rgb), colour)
     return {"grey": "gray", "lime": "lime"}.get(colour, colour) or None
 
 

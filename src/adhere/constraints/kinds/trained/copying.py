@@ -200,7 +200,7 @@ class _Spelling(Rule):
 
     def judge(self, text: str) -> Finding:
         initials = _initials(self.pieces(text))
-        right = sum(one == other for one, other in zip(initials.casefold(), self.word.casefold(), strict=False))
+        right = sum(char == letter for char, letter in zip(initials.casefold(), self.word.casefold(), strict=False))
         reason = f'the first letters of the {self._noun}s spell "{initials[:60]}", needed "{self.word}"'
         return decide(
             initials.casefold() == self.word.casefold(),
@@ -471,7 +471,7 @@ class Echo(Rule):
         if len(every) < 2 * self.count:
             return reject(f"found {plural(len(every), 'word')}, needed at least {2 * self.count}", measured=len(every))
         first, last = every[: self.count], every[-self.count :]
-        right = sum(one.casefold() == other.casefold() for one, other in zip(first, last, strict=True))
+        right = sum(opening.casefold() == closing.casefold() for opening, closing in zip(first, last, strict=True))
         reason = f'the answer begins "{" ".join(first)[:80]}" and ends "{" ".join(last)[:80]}"'
         return decide(right == self.count, reason, measured=right, needed=self.count, score=right / self.count)
 

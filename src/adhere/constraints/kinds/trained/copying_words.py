@@ -19,11 +19,11 @@ class _SomeWords(Rule):
     words: tuple[str, ...]
 
     def problem(self) -> str | None:
-        for one in self.words:
-            if not has_words(one):
-                return f"words: {one!r} must hold a letter or digit"
-            if any(one != other and phrases.contains(other, one) for other in self.words):
-                return f"words: {one!r} is part of another one"
+        for word in self.words:
+            if not has_words(word):
+                return f"words: {word!r} must hold a letter or digit"
+            if any(word != other and phrases.contains(other, word) for other in self.words):
+                return f"words: {word!r} is part of another one"
         return None
 
     def wording(self) -> dict[str, object]:

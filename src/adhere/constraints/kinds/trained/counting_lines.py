@@ -42,7 +42,7 @@ def _match(counts: Sequence[int], expected: Sequence[int], noun: str) -> Finding
     """Judge a list of word counts against the only right list."""
     if len(counts) != len(expected):
         return exactly(len(counts), len(expected), noun)
-    right = sum(one == other for one, other in zip(counts, expected, strict=True))
+    right = sum(count == expected_count for count, expected_count in zip(counts, expected, strict=True))
     reason = f"the {noun}s have {_shorten(counts)} words, needed {_shorten(expected)}"
     return decide(
         right == len(expected),
@@ -125,7 +125,7 @@ class ShrinkingSentences(Rule):
         lengths = _lengths(first_sentences(text))
         if len(lengths) != self.count:
             return exactly(len(lengths), self.count, "sentence")
-        right = sum(one > other for one, other in itertools.pairwise(lengths))
+        right = sum(length > after for length, after in itertools.pairwise(lengths))
         reason = f"the sentences have {_shorten(lengths)} words, needed fewer from one to the next"
         return decide(
             right == self.count - 1, reason, measured=lengths[:50], needed=self.count, score=right / (self.count - 1)
@@ -332,9 +332,9 @@ class ThreeLines(Rule):
 
     def repairs(self, text: str) -> Iterator[str]:
         every = " ".join(sentences(edits.plain(text))).split()
-        one, two = self.first, self.first + self.second
-        if len(every) >= two + self.third:
-            rows = every[:one], every[one:two], every[two : two + self.third]
+        first_end, second_end = self.first, self.first + self.second
+        if len(every) >= second_end + self.third:
+            rows = every[:first_end], every[first_end:second_end], every[second_end : second_end + self.third]
             yield edits.end_sentence("\n".join(map(" ".join, rows)))
 
     def witness(self) -> str:

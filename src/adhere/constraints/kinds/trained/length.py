@@ -42,7 +42,7 @@ def _pad(text: str, least: int) -> Iterator[str]:
     missing = least - count_words(text)
     if not 0 < missing <= 18:
         return
-    pairs = [f"{one} {other}" for one in _REMARKS for other in _REMARKS if one != other]
+    pairs = [f"{remark} {other}" for remark in _REMARKS for other in _REMARKS if remark != other]
     enough = [remark for remark in (*_REMARKS, *pairs) if count_words(remark) >= missing]
     for remark in sorted(enough, key=count_words)[:2]:
         yield edits.add_sentence(text, remark)

@@ -19,13 +19,13 @@ def say_phrase(text: str, phrase: str) -> str:
     return edits.capitalise(pick(_SENTENCES, text, phrase).format(phrase))
 
 
-def share_a_word(one: Constraint, other: Constraint) -> bool:
+def share_a_word(first: Constraint, second: Constraint) -> bool:
     """Tell whether both constraints ask for the same word.
 
     What one says of the word's places may exclude the other.
     """
-    literals = {literal.casefold() for literal in one.literals()}
-    return any(literal.casefold() in literals for literal in other.literals())
+    literals = {literal.casefold() for literal in first.literals()}
+    return any(literal.casefold() in literals for literal in second.literals())
 
 
 class _Pair(Rule):

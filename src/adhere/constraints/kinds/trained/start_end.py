@@ -146,7 +146,7 @@ class Quotes(Rule):
     def judge(self, text: str) -> Finding:
         body = text.strip()
         has_start, has_end = body[0] in '"“', body[-1] in '"”'
-        lacking = " and ".join(name for name, there in (("start", has_start), ("end", has_end)) if not there)
+        lacking = " and ".join(name for name, is_there in (("start", has_start), ("end", has_end)) if not is_there)
         reason = (
             f"no double quotation mark at the {lacking}" if lacking else "found double quotation marks at both ends"
         )

@@ -227,8 +227,8 @@ class JsonObject(Rule):
     keys: tuple[str, ...] = param(ListOf(Words(40), 1, 8), drawn=_KEYS)
 
     def wording(self) -> dict[str, Any]:
-        one = len(self.keys) == 1
-        return {"keys": quoted_list(self.keys), "noun": "key" if one else "keys", "are": "is" if one else "are"}
+        noun, verb = ("key", "is") if len(self.keys) == 1 else ("keys", "are")
+        return {"keys": quoted_list(self.keys), "noun": noun, "are": verb}
 
     def judge(self, text: str) -> Finding:
         body = text.strip()

@@ -78,8 +78,8 @@ _FORMAT_30_SENTENCES = re.compile(r"(?<!\w\.\w.)(?<![A-Z][a-z]\.)(?<=\.|\?)\s")
 
 def _numbered_sentences_are_short(text: str) -> bool:
     pieces = _FORMAT_30_SENTENCES.split(text)
-    numbered = [one for one in pieces if any(f"{number}." in one for number in range(1, 6))]
-    return all(len(one.split(".")) < 3 for one in numbered)
+    numbered = [piece for piece in pieces if any(f"{number}." in piece for number in range(1, 6))]
+    return all(len(piece.split(".")) < 3 for piece in numbered)
 
 
 def _is_last(form: re.Pattern[str], text: str, target: str) -> bool:
@@ -89,7 +89,7 @@ def _is_last(form: re.Pattern[str], text: str, target: str) -> bool:
 SUMMARIES: dict[str, tuple[Rule, ...]] = {
     "cnn_dailymail": (
         ("three sentences", lambda text: len(_sentences(text)) == 3),
-        ("fewer than 15 words a sentence", lambda text: all(len(one.split()) < 15 for one in _sentences(text))),
+        ("fewer than 15 words a sentence", lambda text: all(len(piece.split()) < 15 for piece in _sentences(text))),
         (
             "Potter, actor and films in sentences 1, 2 and 3",
             lambda text: all(_in_sentence(text, at, word) for at,
@@ -137,7 +137,7 @@ SUMMARIES: dict[str, tuple[Rule, ...]] = {
     "format 22": (
         ("three blocks", _blocks(3)),
         ("at most two sentences a block", _first_blocks_are_short),
-        ("more than 20 words a sentence", lambda text: all(len(one.split()) > 20 for one in _sentences(text))),
+        ("more than 20 words a sentence", lambda text: all(len(piece.split()) > 20 for piece in _sentences(text))),
         ("numbered blocks", _blocks_are_numbered),
         ("Those are suggestions at the end", lambda text: text.endswith("Those are suggestions")),
     ),
@@ -161,7 +161,7 @@ def choices(target: str) -> list[str] | None:
         literal = ast.literal_eval(target)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         literal = None
-    return [str(one) for one in literal] if isinstance(literal, list) else None
+    return [str(choice) for choice in literal] if isinstance(literal, list) else None
 
 
 def _summary(values: Mapping[str, Json]) -> Check:
@@ -172,7 +172,7 @@ def _summary(values: Mapping[str, Json]) -> Check:
         chosen[0] = ("four blocks", _blocks(4))
 
     def check(text: Text) -> Finding:
-        broken = next((what for what, holds in chosen if not holds(text.raw)), None)
+        broken = next((label for label, holds in chosen if not holds(text.raw)), None)
         return verdict(broken is None, "keeps every rule of its level" if broken is None else f"breaks: {broken}")
 
     return check

@@ -159,14 +159,14 @@ def reject(reason: str, measured: Json = None, needed: Json = None, span: tuple[
     return Finding("fail", reason, measured, needed, span)
 
 
-def at_least(count: int, fewest: float, what: str) -> Finding:
+def at_least(count: int, fewest: float, units: str) -> Finding:
     """Judge a count that must reach `fewest`."""
-    return verdict(count >= fewest, f"found {amount(count, what)}, needed at least {fewest}", count, fewest)
+    return verdict(count >= fewest, f"found {amount(count, units)}, needed at least {fewest}", count, fewest)
 
 
-def exactly(count: int, target: float, what: str) -> Finding:
+def exactly(count: int, target: float, units: str) -> Finding:
     """Judge a count that must equal `target`."""
-    return verdict(count == target, f"found {amount(count, what)}, needed exactly {target}", count, target)
+    return verdict(count == target, f"found {amount(count, units)}, needed exactly {target}", count, target)
 
 
 def judge_copy(text: Text, expected: str, *, is_same: bool) -> Finding:

@@ -211,15 +211,15 @@ def _sections(values: Values, on: On) -> Check:
         count = form.section_count(splitter)
     else:
         count = _section_count(splitter, by_line=by_line, roman=roman, any_case=any_case)
-    what = f"sections marked {splitter!r}"
-    at_least = check_count(count, AT_LEAST, target, what)
+    units = f"sections marked {splitter!r}"
+    at_least = check_count(count, AT_LEAST, target, units)
 
     relation = values.get("relation")
 
     def exactly(text: Text) -> Finding:
         total = count(text)
         score = 1.0 if total == target else min(total, target) / max(total, target)
-        reason = f"found {amount(total, what)}, needed exactly {target}"
+        reason = f"found {amount(total, units)}, needed exactly {target}"
         if total > target and relation is None:
             return Finding(
                 "undecided", f"{reason}, or at least {target}: the parameter `relation` would say", total, target

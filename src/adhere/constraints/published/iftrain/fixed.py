@@ -52,8 +52,8 @@ def _palindrome(_values: Values, on: On) -> Check:
     def check(text: Text) -> Finding:
         words: Iterable[str] = dict.fromkeys(text.lower.split() if bare else text.chunks)
         palindrome = next(filter(is_one, joined_words(" ".join(words)) if bare else words), None)
-        what = "no palindrome" if palindrome is None else quote(palindrome)
-        return verdict(palindrome is not None, f"found {what}", palindrome and palindrome[:40])
+        phrase = "no palindrome" if palindrome is None else quote(palindrome)
+        return verdict(palindrome is not None, f"found {phrase}", palindrome and palindrome[:40])
 
     return check
 
@@ -384,7 +384,7 @@ def _repeat_phrase(values: Values, on: On) -> Check:
     words, target = values["phrase"].split(), values["small_n"]
     if not on or not words:
         return iftrain_format.repeat_phrase.compile(values)
-    is_literal, each = "fix:repeat-phrase-escaped" in on, "fix:repeat-phrase-each-changed" in on
+    is_literal, must_change = "fix:repeat-phrase-escaped" in on, "fix:repeat-phrase-each-changed" in on
     search = phrases(words[0], words[-1])
 
     def check(text: Text) -> Finding:
@@ -397,7 +397,7 @@ def _repeat_phrase(values: Values, on: On) -> Check:
         for piece in copies:
             got = piece.split()
             changed = sum(left != right for left, right in zip(got, words, strict=False))
-            if changed > 1 or len(got) > len(words) or (each and changed == 0):
+            if changed > 1 or len(got) > len(words) or (must_change and changed == 0):
                 return reject(f"{quote(piece)} differs from the phrase in {changed} words, needed 1", changed, 1)
         return verdict(changed == 1, f"the last copy differs in {changed} words, needed 1", changed, 1)
 

@@ -92,8 +92,8 @@ def published_ref(id: str, constraint: Constraint) -> ConstraintRef:  # noqa: A0
         return constraint.ref()
     twin, params = TWINS[id], constraint.ref().params
     values = {theirs: params[ours] for ours, theirs in twin.names.items()}
-    one = {name: value[0] if isinstance(value, list) else value for name, value in values.items()}
-    return ConstraintRef(id, {**one, **twin.more})
+    single_values = {name: value[0] if isinstance(value, list) else value for name, value in values.items()}
+    return ConstraintRef(id, {**single_values, **twin.more})
 
 
 def as_own(ref: ConstraintRef) -> Constraint:

@@ -62,8 +62,8 @@ def only_word(value: str | list[str]) -> str:
     return (value if isinstance(value, str) else value[0]).strip()
 
 
-def _compare(count: int, relation: str, limit: float, what: str) -> Finding:
-    reason = f"found {amount(count, what)}, needed {relation} {limit}"
+def _compare(count: int, relation: str, limit: float, units: str) -> Finding:
+    reason = f"found {amount(count, units)}, needed {relation} {limit}"
     if relation == "less than":
         return verdict(count < limit, reason, count, f"less than {limit}")
     if relation == "at least":
@@ -73,12 +73,12 @@ def _compare(count: int, relation: str, limit: float, what: str) -> Finding:
     )
 
 
-def _times(pattern: Pattern, text: Text, target: int, what: str) -> Finding:
+def _times(pattern: Pattern, text: Text, target: int, phrase: str) -> Finding:
     try:
         count = pattern.count(text)
     except Undecidable as why:
         return Finding("undecided", str(why))
-    return verdict(count == target, f"found {what} {count} times, needed {target}", count, target)
+    return verdict(count == target, f"found {phrase} {count} times, needed {target}", count, target)
 
 
 @published_kind("keywords:word_once", IFTRAIN, "Use the keyword {keyword} once.", keyword=WORD)

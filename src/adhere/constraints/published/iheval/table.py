@@ -90,13 +90,13 @@ def language_named(answer: str) -> str | None:
 def language(values: Mapping[str, Json]) -> Check:
     """Make a check that the answer names one of the languages."""
     languages = values["languages"]
-    names = [languages] if isinstance(languages, str) else [str(one) for one in languages or ()]  # type: ignore[union-attr]
+    names = [languages] if isinstance(languages, str) else [str(name) for name in languages or ()]  # type: ignore[union-attr]
 
     def check(text: Text) -> Finding:
         answer_language = language_named(text.raw.strip())
         if answer_language is None:
             return FinalFailure("fail", 'there is not exactly one JSON object with "language" alone', None, names)
-        is_right = answer_language in [one.lower() for one in names]
+        is_right = answer_language in [name.lower() for name in names]
         return (Finding if is_right else FinalFailure)(
             "pass" if is_right else "fail",
             f"language is {answer_language[:60]!r}, needed {' or '.join(names)}",

@@ -70,7 +70,7 @@ def _kind(name: str, original: Kind) -> Kind:
 
         return check
 
-    params = {one: _param(param) for one, param in original.params.items()}
+    params = {key: _param(param) for key, param in original.params.items()}
     return Kind(name, PROFILES, params, compile_here, original.describe, original.version + 1)
 
 

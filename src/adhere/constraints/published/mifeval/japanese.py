@@ -47,8 +47,8 @@ _NUMBERED = re.compile("\n[^\\S\n]*\\d+\\.\\s.*")
 _POSTSCRIPT = {"P.P.S": re.compile(r"p\.\s?p\.\s?s", re.IGNORECASE), "P.S.": re.compile(r"p\.\s?s\.", re.IGNORECASE)}
 _STOPS = re.compile("[。！？]")
 _SCRIPTS: dict[str, Callable[[str], bool]] = {
-    "hiragana": lambda one: "ぁ" <= one <= "ん" or one == "ー",
-    "katakana": lambda one: "ァ" <= one <= "ン" or one in "ー・" or "ｦ" <= one <= "ﾟ",
+    "hiragana": lambda char: "ぁ" <= char <= "ん" or char == "ー",
+    "katakana": lambda char: "ァ" <= char <= "ン" or char in "ー・" or "ｦ" <= char <= "ﾟ",
 }
 
 
@@ -161,14 +161,14 @@ def _has_furigana(raw: str) -> bool:
 def _only(script: str) -> Compile:
     belongs = _SCRIPTS[script]
     return compile_test(
-        lambda raw: all(belongs(one) or not unicodedata.category(one).startswith("L") for one in raw),
+        lambda raw: all(belongs(char) or not unicodedata.category(char).startswith("L") for char in raw),
         f"all letters are {script}",
         f"holds a letter that is no {script}",
     )
 
 
 def _highlights(text: Text) -> int:
-    return sum(bool(one.strip("《》").strip()) for one in _HIGHLIGHT.findall(text.raw))
+    return sum(bool(highlight.strip("《》").strip()) for highlight in _HIGHLIGHT.findall(text.raw))
 
 
 def highlights(values: Values) -> Check:
@@ -240,7 +240,8 @@ def sentences_end(values: Values) -> Check:
     right = Finding("pass", f"every sentence ends with {ending!r}")
 
     def check(text: Text) -> Finding:
-        wrong = next((one for one in _STOPS.split(without_quotes(text.raw)) if one and not one.endswith(ending)), None)
+        pieces = _STOPS.split(without_quotes(text.raw))
+        wrong = next((piece for piece in pieces if piece and not piece.endswith(ending)), None)
         return (
             right
             if wrong is None
@@ -265,13 +266,13 @@ def kinds(
             counted_with(
                 "ja_sentence_segmenter",
                 "ja_sentence_segmenter",
-                _compile_count(lambda one: count_japanese_sentences(one.raw), "num_sentences", "sentences"),
+                _compile_count(lambda answer: count_japanese_sentences(answer.raw), "num_sentences", "sentences"),
             ),
             {"num_sentences": whole, "relation": relation},
         ),
         "length_constraints:number_paragraphs": (words.paragraph_count, {"num_paragraphs": whole}),
         "length_constraints:number_letters": (
-            _compile_count(lambda one: len(one.raw), "num_letters", "characters"),
+            _compile_count(lambda answer: len(answer.raw), "num_letters", "characters"),
             {"num_letters": whole, "relation": relation},
         ),
         "length_constraints:nth_paragraph_first_word": (first_word, dict(nth)),
@@ -287,7 +288,9 @@ def kinds(
         ),
         "detectable_format:constrained_response": (
             compile_test(
-                lambda raw: any(one in raw for one in OPTIONS), "holds one of the options", "holds none of the options"
+                lambda raw: any(option in raw for option in OPTIONS),
+                "holds one of the options",
+                "holds none of the options",
             ),
             {},
         ),
@@ -324,18 +327,18 @@ def kinds(
             {},
         ),
         "letters:kanji": (
-            _compile_count(lambda one: len(_KANJI.findall(one.raw)), "kanji_limit", "kanji"),
+            _compile_count(lambda answer: len(_KANJI.findall(answer.raw)), "kanji_limit", "kanji"),
             {"kanji_limit": whole, "relation": relation},
         ),
         "letters:no_hiragana": (
             compile_test(
-                lambda raw: not any("ぁ" <= one <= "ゖ" for one in raw), "holds no hiragana", "holds hiragana"
+                lambda raw: not any("ぁ" <= char <= "ゖ" for char in raw), "holds no hiragana", "holds hiragana"
             ),
             {},
         ),
         "letters:no_katakana": (
             compile_test(
-                lambda raw: not any("ァ" <= one <= "ヺ" or "ｦ" <= one <= "ﾟ" for one in raw),
+                lambda raw: not any("ァ" <= char <= "ヺ" or "ｦ" <= char <= "ﾟ" for char in raw),
                 "holds no katakana",
                 "holds katakana",
             ),

@@ -159,12 +159,12 @@ def _star_bullets(text: Text, values: Values) -> Finding:
     return verdict(total == target, f"found {total} bullets, needed exactly {target}", total, target)
 
 
-def _compile_mark(what: str) -> Compile:
-    pattern, first, last = _MARKS[what]
+def _compile_mark(mark: str) -> Compile:
+    pattern, first, last = _MARKS[mark]
     return compile_test(
-        lambda raw: any(one.lstrip(first).rstrip(last).strip() for one in pattern.findall(raw)),
-        f"holds a {what}",
-        f"holds no {what}",
+        lambda raw: any(piece.lstrip(first).rstrip(last).strip() for piece in pattern.findall(raw)),
+        f"holds a {mark}",
+        f"holds no {mark}",
     )
 
 
@@ -185,7 +185,7 @@ def _forbidden_character(values: Values) -> Check:
 
 
 def _plain(word: str) -> str:
-    return "".join(one for one in unicodedata.normalize("NFD", word) if unicodedata.category(one) != "Mn")
+    return "".join(char for char in unicodedata.normalize("NFD", word) if unicodedata.category(char) != "Mn")
 
 
 @judge_by
@@ -330,7 +330,7 @@ _SPANISH_KINDS: dict[str, tuple[Compile, dict[str, Param]]] = {
     "special_character:dieresis": (_words_with("ü"), {"let_frequency": _WHOLE}),
     "special_character:tildes": (
         _spanish(
-            number_of_words(lambda word: any(one in "áéíóúÁÉÍÓÚ" for one in word)),
+            number_of_words(lambda word: any(char in "áéíóúÁÉÍÓÚ" for char in word)),
             "relation",
             "num_words",
             "words with accents",

@@ -85,7 +85,7 @@ def _ranges(answer: _Answer, ranges: list[str]) -> bool:
 
 
 def _precise(answer: _Answer, precision: int) -> bool:
-    mantissas = (re.split("[eE]", one[0].replace(",", "").rstrip("%"))[0] for one in _NUMBER.finditer(answer.raw))
+    mantissas = (re.split("[eE]", match[0].replace(",", "").rstrip("%"))[0] for match in _NUMBER.finditer(answer.raw))
     return all(_decimals(mantissa) == precision for mantissa in mantissas)
 
 
@@ -105,13 +105,13 @@ RULES: dict[str, tuple[dict[str, Any], Rule]] = {
         texts: not any(text in a.raw for text in texts)),
     "whether_whole_response_not_contain_certain_substring": (_TEXT, lambda a, text: text not in a.raw),
     "whether_each_sentence_begin_with_certain_substring": (_TEXT, lambda a,
-        text: all(one.startswith(text) for one in a.sentences)),
+        text: all(sentence.startswith(text) for sentence in a.sentences)),
     "whether_each_paragraph_begin_with_certain_substring": (_TEXT, lambda a,
-        text: all(one.startswith(text) for one in a.paragraphs)),
+        text: all(paragraph.startswith(text) for paragraph in a.paragraphs)),
     "whether_each_paragraph_end_with_certain_substring": (_TEXT, lambda a,
-        text: all(one.endswith(text) for one in a.paragraphs)),
+        text: all(paragraph.endswith(text) for paragraph in a.paragraphs)),
     "whether_each_sentence_end_with_certain_substring": (_TEXT, lambda a,
-        text: all(one.endswith(text) for one in a.sentences)),
+        text: all(sentence.endswith(text) for sentence in a.sentences)),
     "whether_whole_response_begin_with_certain_substring": (_TEXT, lambda a, text: a.raw.strip().startswith(text)),
     "whether_whole_response_end_with_certain_substring": (_TEXT, lambda a, text: a.raw.strip().endswith(text)),
     "whether_each_keyword_in_list_metioned_in_range": (_TIMES, lambda a, words, low,
@@ -120,7 +120,7 @@ RULES: dict[str, tuple[dict[str, Any], Rule]] = {
         high: _in(sum(_times(a, word) for word in words), low, high)),
     "percentage_number_precision_in_response": (
         {"precision": "integer"}, lambda a,
-        places: all("." in one and _decimals(one) == places for one in _PERCENTAGE.findall(a.raw)),
+        places: all("." in share and _decimals(share) == places for share in _PERCENTAGE.findall(a.raw)),
     ),
     "number_precision_in_response": ({"precision": "integer"}, _precise),
     "whether_has_no_arabic_number_in_response": ({}, lambda a: _ARABIC.search(a.raw) is None),
@@ -142,7 +142,7 @@ _ABSENT: dict[str, Any] = {"integer": 0, "string": "", "strings": []}
 def _compile(values: Mapping[str, Json], name: str) -> Check:
     params, rule = RULES[name]
     arguments = [
-        values.get(one, _ABSENT[kind]) for one, kind in params.items()
+        values.get(key, _ABSENT[kind]) for key, kind in params.items()
     ]  # 0 and an empty text are published values, too
     if name.endswith("_range_list"):
         _check_ranges(arguments[0])
@@ -156,7 +156,7 @@ def _compile(values: Mapping[str, Json], name: str) -> Check:
 
 
 def _check_ranges(ranges: Json) -> None:
-    if not isinstance(ranges, list) or not all(re.fullmatch(r"\d{1,6} \d{1,6}", str(one)) for one in ranges):
+    if not isinstance(ranges, list) or not all(re.fullmatch(r"\d{1,6} \d{1,6}", str(bounds)) for bounds in ranges):
         raise BadParameter(
             f"{id_of('whether_each_paragraph_sentence_number_in_range_list')}: "
             f'ranges={ranges!r:.80} must be texts like "2 3"'
@@ -164,7 +164,7 @@ def _check_ranges(ranges: Json) -> None:
 
 
 def _kind(name: str) -> Kind:
-    params = {one: Param(kind, is_drawn=is_never_drawn) for one, kind in RULES[name][0].items()}
+    params = {key: Param(kind, is_drawn=is_never_drawn) for key, kind in RULES[name][0].items()}
     words = name.replace("_", " ")
     return Kind(
         id_of(name),

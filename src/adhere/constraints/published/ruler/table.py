@@ -35,12 +35,12 @@ def _holds(values: Mapping[str, Json]) -> Check:
 
 def _holds_any(values: Mapping[str, Json]) -> Check:
     texts = values["texts"]
-    references = [str(one) for one in texts] if isinstance(texts, list | str) else []
+    references = [str(reference) for reference in texts] if isinstance(texts, list | str) else []
     no = Finding("fail", f"holds none of {len(references)} references")
 
     def check(text: Text) -> Finding:
         cleaned = _clean(text)
-        hit = next((one for one in references if one.lower() in cleaned), None)
+        hit = next((reference for reference in references if reference.lower() in cleaned), None)
         return no if hit is None else Finding("pass", f"holds {hit[:80]!r}")
 
     return check

@@ -85,9 +85,9 @@ class Draft(NamedTuple):
     params: Mapping[str, Param]
 
 
-def fix(name: str, what: str, source: str, **params: Param) -> Draft:
+def fix(name: str, defect: str, source: str, **params: Param) -> Draft:
     """Declare a fix; `name` is its id without `fix:`, `params` are those that the mended rule takes differently."""
-    return Draft(f"fix:{name}", what, source, params)
+    return Draft(f"fix:{name}", defect, source, params)
 
 
 def fixed_rule(constraint_id: str, *drafts: Draft, version: int = 1) -> Callable[[FixedRule], FixedRule]:
@@ -107,7 +107,9 @@ def fixed_rule(constraint_id: str, *drafts: Draft, version: int = 1) -> Callable
         twice = [draft.id for draft in drafts if draft.id in known_ids]
         if twice:
             raise AdhereError(f"{constraint_id}: the fix {twice[0]!r} is declared twice; each defect has its own id")
-        new_fixes = tuple(Fix(one.id, constraint_id, one.what, one.source, rule_or_none, one.params) for one in drafts)
+        new_fixes = tuple(
+            Fix(draft.id, constraint_id, draft.what, draft.source, rule_or_none, draft.params) for draft in drafts
+        )
         _fixed_rules[constraint_id] = _FixedRule(new_fixes, rule_or_none, version)
         return rule
 

@@ -174,15 +174,15 @@ def _join_labels(body: list[PageLine], cell_texts: list[list[str]], labels: int)
             # It stands half a line above and below its numbers, or begins beside them and is broken at a hyphen.
             is_beside = is_bare and abs(body[other].top - line.top) < 0.9 * line.height
             pairs = zip(texts[:labels], cell_texts[other], strict=False)
-            is_broken = other > at and any(one.endswith("-") and more for one, more in pairs)
+            is_broken = other > at and any(head.endswith("-") and more for head, more in pairs)
             if is_beside or is_broken:
                 used_lines.add(other)
                 texts[:labels] = map(_rejoin, texts[:labels], cell_texts[other][:labels])
     return used_lines
 
 
-def _rejoin(one: str, other: str) -> str:
-    return one + other if one.endswith("-") else f"{one} {other}".strip()
+def _rejoin(head: str, tail: str) -> str:
+    return head + tail if head.endswith("-") else f"{head} {tail}".strip()
 
 
 def _cell(words: list[Word], *, is_label: bool) -> str:

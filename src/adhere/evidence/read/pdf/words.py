@@ -65,7 +65,7 @@ def upright(pieces: list[Word]) -> list[Word]:
     upright_words = []
     for word in words:
         size = word[0].right - word[0].left
-        gaps = ["", *(" " if one.top - two.bottom > 0.15 * size else "" for one, two in pairwise(word))]
+        gaps = ["", *(" " if before.top - after.bottom > 0.15 * size else "" for before, after in pairwise(word))]
         text = "".join(gap + piece.text for gap, piece in zip(gaps, word, strict=True))
         top = (word[-1].top + word[0].bottom - size) / 2
         upright_words.append(word[0]._replace(text=text, top=top, bottom=top + size, size=size))

@@ -55,8 +55,8 @@ def first_tag(tokens: Sequence[str]) -> tuple[str, bool]:
     only_tag = _model().get(f"= {word}")
     if only_tag:
         return only_tag, True
-    here, after, then = ([*map(_normal, tokens[:3]), "-END-", "-END2-"])[:3]
-    features = (f"s {word[-3:]}", f"p {word[0]}", f"w {here}", f"1 {after}", f"e {after[-3:]}", f"2 {then}")
+    current, after, then = ([*map(_normal, tokens[:3]), "-END-", "-END2-"])[:3]
+    features = (f"s {word[-3:]}", f"p {word[0]}", f"w {current}", f"1 {after}", f"e {after[-3:]}", f"2 {then}")
     scores = dict(_weights(""))
     for feature in features:
         for tag, weight in _weights(feature):
