@@ -47,7 +47,12 @@ _SEVERITY_ORDER = {"error": 0, "warning": 1, "info": 2}
 
 @dataclass(slots=True)
 class Evidence:
-    """Holds everything known about some documents: their numbers, the checks of the numbers, and the results."""
+    """Holds everything known about some documents: their numbers, the checks of the numbers, and the results.
+
+    `sheets` are tables with their numbers read, `compared` pairs of places that print a number for one model on one
+    benchmark. `swaps` (two exchanged cells) and `rotations` (a header over the wrong columns) each explain several
+    failed checks.
+    """
 
     documents: list[Document]
     sheets: list[Sheet] = field(default_factory=list)

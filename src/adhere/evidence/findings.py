@@ -22,8 +22,10 @@ class Line(Record, frozen=True):
 class Claim(Record, frozen=True):
     """Holds one printed number about a model on a benchmark.
 
-    `table`, `row` and `column` are as printed. `basis` says what the status rests on,
-    `guesses` what was assumed to read the names.
+    `table`, `row` and `column` are as printed. `value` is in `unit` (`%`, `points`, a scale letter; empty: none is
+    printed). `variant` is the version or part of the benchmark, `setting` how the model was run if the table says it,
+    `tuning` `base` or `instruct`, `direction` which values are better. `basis` says what the status rests on, `guesses`
+    what was assumed to read the names.
     """
 
     id: str
@@ -50,7 +52,8 @@ class Claim(Record, frozen=True):
 class Conflict(Record, frozen=True):
     """Describes numbers that cannot all be right.
 
-    `documents[i]` and `lines[i]` name one line; `evidence` quotes these lines.
+    `claims` are the ids of these numbers. `documents[i]` and `lines[i]` name one line; `evidence` quotes these lines.
+    `explains` are the messages of the failed checks that this one error accounts for.
     """
 
     id: str
@@ -91,7 +94,8 @@ class TableReading(Record, frozen=True):
 
     The table begins at `line`. `models_in` is the axis on which models stand, empty if one model is named for all.
     `models` and `benchmarks` are the first of them, as claims name them, with their numbers in `model_count` and
-    `benchmark_count`. `is_corrected` says that `--corrections` mentions the table.
+    `benchmark_count`; `claims` counts the claims. `no_scores` are labels of columns and rows that print numbers but no
+    claim. `is_corrected` says that `--corrections` mentions the table.
     """
 
     document: str
@@ -114,9 +118,10 @@ class TableReading(Record, frozen=True):
 
 
 class DocumentFacts(Record, frozen=True):
-    """Holds the facts read of one document; `numeric_tables` counts the tables that hold numbers.
+    """Counts the `lines`, `tables`, `sentences` and `claims` read of one document.
 
-    `partly_read` names tables of scores of which less than nine tenths were read; `unread` lists what is missing.
+    `numeric_tables` counts the tables that hold numbers. `partly_read` names tables of scores of which less than nine
+    tenths were read; `unread` lists what is missing.
     """
 
     name: str
@@ -132,7 +137,12 @@ class DocumentFacts(Record, frozen=True):
 
 
 class Findings(Record, frozen=True):
-    """Holds everything that one call of `adhere claims` found."""
+    """Holds everything that one call of `adhere claims` found.
+
+    `reconciled` are pairs of places that print a number for one model on one benchmark, `unread` what could not be read
+    as meant. `checks` counts, by kind of check, those that `held`, `failed`, or failed but were `explained` by another
+    error.
+    """
 
     version: int
     documents: tuple[DocumentFacts, ...]

@@ -26,7 +26,10 @@ MAX_QUOTES = 6
 
 
 class Contrast(Record, frozen=True):
-    """Names two series of models that are compared at equal size. `sizes` empty: every size that both have."""
+    """Names two series of models that are compared at equal size. `sizes` empty: every size that both have.
+
+    Only models of one `tuning` (`base` or `instruct`) are compared.
+    """
 
     treatment: str
     control: str
@@ -66,7 +69,10 @@ class Cause(Record, frozen=True):
 
 
 class Question(Record, frozen=True):
-    """Holds a question file."""
+    """Holds a question file: which two series of models are compared, and on which benchmarks.
+
+    `cause` is what a difference is asked to be put down to, `confounder` what else may have changed between the series.
+    """
 
     version: int
     title: str
@@ -120,7 +126,12 @@ class ConfounderLines(Record, frozen=True):
 
 
 class Answer(Record, frozen=True):
-    """Holds the answer that the documents allow, and what they leave open."""
+    """Holds the answer that the documents allow, and what they leave open.
+
+    `said` states the differences in sentences, `refused` says why no cause is named, `missing` which measures have no
+    difference and what is printed in their place. `confounders` and `ablations` quote lines of the documents: what else
+    changed, and comparisons that may hold the rest fixed.
+    """
 
     title: str
     question: str

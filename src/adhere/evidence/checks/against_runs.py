@@ -24,7 +24,11 @@ _SUITES = {"ifeval": "ifeval", "ifbench": "ifbench", "multi_if": "multiif"}  # s
 
 
 class ClaimTest(Record, frozen=True):
-    """Holds the test of one claim against one Run.
+    """Holds the test of one printed number (claim) against one Run, a stored evaluation of a model on a suite.
+
+    `claim` is the claim's id, `run` the Run's directory, `metric` the rate of the Run that is compared
+    (`strict-prompt`, …), `n` its denominator. `printed` and `measured` are in percent; `reason` says what `standing`
+    rests on.
 
     `difference` is measured minus printed, in points. [low, high] is its 95 % interval: it combines the interval of our
     rate (Wilson, widened for several draws of one prompt) and that of the printed rate as a proportion of as many

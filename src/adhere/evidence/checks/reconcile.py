@@ -31,10 +31,10 @@ MAX_DOUBTED = 4  # rows of two tables that measure different things: enough to s
 class Comparison:
     """Compares two places that print a number for one model on one benchmark.
 
-    `difference` is second minus first, in the first one's unit. `allowed` is the 95 % half width of the difference of
-    two independent evaluations, where the number of items is known. `apart` says that two laboratories printed them,
-    `doubt` is the doubt of a Check, `is_repeated` says that most numbers of the same model are printed in both places,
-    `is_soft` that a difference is worth a look and no more.
+    `factor` brings the second number to the first one's unit (100, 0.01 or 1); `difference` is then second minus first.
+    `allowed` is the 95 % half width of the difference of two independent evaluations, where the number of items is
+    known. `apart` says that two laboratories printed them, `doubt` is the doubt of a Check, `is_repeated` says that
+    most numbers of the same model are printed in both places, `is_soft` that a difference is worth a look and no more.
     """
 
     first: Value

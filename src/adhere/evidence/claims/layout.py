@@ -63,12 +63,13 @@ _MODEL_WORD = re.compile(r"\b(?:models?|模型)\b|模型", re.IGNORECASE)
 
 @dataclass(slots=True)
 class Layout:
-    """Describes how a table is laid out.
+    """Describes how a table is laid out: which columns hold labels, and on which axis models stand.
 
-    `kinds[c]` says what the labels of column c < `first` are ("names" for the column `names`, which names the row).
-    `paths` are the labels over each column. `model` is the one model that a table without models on either axis is
-    about, by its corner, caption or heading; its rows are then settings of that model. `nothing` says why a table makes
-    no claims. `grouped` are labels of the header that those above them only group.
+    The first `first` columns hold labels; `kinds[c]` says what those of column c are ("names" for the column `names`,
+    which names the row). `paths` are the labels over each column. `model` is the one model that a table without models
+    on either axis is about, by its corner, caption or heading (`model_reason`); its rows are then settings of that
+    model, or benchmarks, as `benchmarks_in` says. `nothing` says why a table makes no claims. `grouped` are labels of
+    the header that those above them only group.
     """
 
     models_in: Orientation

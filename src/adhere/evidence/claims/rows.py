@@ -306,7 +306,10 @@ def _is_scale(table: Table, c: int) -> bool:
 
 @dataclass(slots=True)
 class AboutRow:
-    """Holds the facts in the label columns of a row besides its name."""
+    """Holds the model of a table's row and what its other label columns say; empty where they do not say it.
+
+    `shots` is the number of examples in the prompt.
+    """
 
     model: str = ""
     tuning: Tuning = ""

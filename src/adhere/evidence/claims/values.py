@@ -20,10 +20,13 @@ Key = tuple[str, str, str, str, str, str]
 class Value:
     """Holds one printed number in its table.
 
-    `setting` is what the row or column adds to model and benchmark (`without DCA+YARN`, `Non-Contam.`), `shots` how
-    many examples were shown, `beside` what else the table prints to distinguish the number (a group, a second label).
+    `part` numbers the values of one cell from 0; `is_part` says that there are several. `role` tells a score from an
+    average of scores, a difference, a share, or an attribute of the model. `setting` is what the row or column adds to
+    model and benchmark (`without DCA+YARN`, `Non-Contam.`), `shots` how many examples were shown, `beside` what else
+    the table prints to distinguish the number (a group, a second label). `direction` says which values are better.
     `is_private` marks benchmarks that only their authors have: the same name in another document need not be the same
-    set. `is_firm` is false for cells of broken rows, which are read but not checked.
+    set. `is_firm` is false for cells of broken rows, which are read but not checked. `assumed` says what was guessed to
+    read the labels.
     """
 
     document: str
@@ -89,7 +92,9 @@ class Value:
 class Sheet:
     """Holds a table with its numbers. `cells[(row, column)]` are the values of a cell, one or more.
 
-    `models_in` says on which axis models stand; `""` if the table is about no models.
+    `models_in` says on which axis models stand; `""` if the table is about no models. `row_models` are the models that
+    the rows belong to, empty texts unless models stand in rows. `nothing` says why the table makes no claims; empty if
+    it may make some.
     """
 
     document: Document

@@ -75,9 +75,11 @@ class Correction(Record, frozen=True):
 class Table:
     """Holds a table with everything around it that says what its numbers mean.
 
-    `headers` are the header rows, outermost first, each as wide as the rows; a spanning header is repeated over the
-    columns that it spans. `headings` are the section headings above the table, outermost first; `lead` is the text
-    directly above. `is_ruled` is false for numbers on a page without rules: they may be a plot or running text.
+    `index` is its place among the document's tables, `label` its printed number (`Table 3`). `headers` are the header
+    rows, outermost first, each as wide as the rows; a spanning header is repeated over the columns that it spans.
+    `headings` are the section headings above the table, outermost first; `lead` is the text directly above. `is_ruled`
+    is false for numbers on a page without rules: they may be a plot or running text. `correction` is what a person told
+    of how to read it, if anything.
     """
 
     index: int
@@ -121,7 +123,7 @@ class Table:
 
 
 class Note(NamedTuple):
-    """Holds a footnote or a note under a table."""
+    """Holds a footnote or a note under a table; `mark` is its sign (`*`), empty if it has none."""
 
     text: str
     line: int

@@ -60,7 +60,10 @@ MAX_BODY = 2000
 
 
 class LatexTable(NamedTuple):
-    """Holds a table as it stands: rows with spans filled in, the number of header rows, its caption and number."""
+    """Holds a table as it stands: rows with spans filled in, the number of header rows, its caption and number.
+
+    `number` is 0 if the table has no label that is known, `caption_line` 0 without a caption.
+    """
 
     line: int
     rows: list[RawRow]

@@ -55,7 +55,12 @@ _LEAD = re.compile(r"^\*\*(?P<lead>[^*]{1,120})\*\*\s*:?\s*")
 
 @dataclass(slots=True)
 class _State:
-    """Holds what is gathered while the lines are read."""
+    """Holds what is gathered while the lines are read.
+
+    `paragraph` holds the (line, text) of the paragraph being read, `headings` the open ones as (level, text),
+    `captions` (text, line, label). `blocks` lists what was read in order, as (kind, place in the list of that kind).
+    `lead` is the end of the last paragraph, `paragraphs` their number.
+    """
 
     document: Document
     headings: list[tuple[int, str]] = field(default_factory=list)

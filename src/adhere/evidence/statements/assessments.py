@@ -104,7 +104,10 @@ class Splitting(Record, frozen=True):
 
 
 class Quality(Record, frozen=True):
-    """Counts a report's statements by verdict, the sentences left out by reason, and sources."""
+    """Counts a report's statements by verdict, the sentences left out by reason, and sources.
+
+    `absent_sources` are links in the report that no given source matches.
+    """
 
     statements: int
     verdicts: dict[str, int]

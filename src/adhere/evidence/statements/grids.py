@@ -41,7 +41,8 @@ class Figure(NamedTuple):
 class Mention(NamedTuple):
     """Names a table's label that a statement mentions.
 
-    `is_exact` is false if the label is mentioned without its parenthesis, or loosely.
+    [start, end) is its place in the statement, `position` the index of the row or column. `is_exact` is false if the
+    label is mentioned without its parenthesis, or loosely.
     """
 
     start: int

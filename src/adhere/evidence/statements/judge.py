@@ -32,7 +32,11 @@ _ORDER = {"supported": 0, "denied": 1, "near": 2, "far": 3}
 
 @dataclass(slots=True)
 class Sources:
-    """Holds the documents that statements are compared with, ready to be searched."""
+    """Holds the documents that statements are compared with, ready to be searched.
+
+    `rarity` is the inverse document frequency of each word over passages. `numbers` are all quantities in passages,
+    sorted by value. `scripts` has True if a document is in Latin script, False if one is not.
+    """
 
     documents: Sequence[Document]
     passages: list[Passage]

@@ -49,8 +49,10 @@ Token = tuple[int, int, str]
 class Match(NamedTuple):
     """Holds how far one passage supports a statement.
 
-    `related` is the share of the statement's words in the passage, `missing` are its numbers and names that the passage
-    lacks, `instead` is what the passage prints in the place of the first of them.
+    `kind` names what that rests on (`words`, `number`, `name`, `order`, `quotation`, …). `score` ranks passages of one
+    standing: it grows with the words, numbers and names found. `related` is the share of the statement's words in the
+    passage, `missing` are its numbers and names that the passage lacks, `instead` is what the passage prints in the
+    place of the first of them.
     """
 
     passage: Passage

@@ -51,7 +51,9 @@ class Name(NamedTuple):
 class Wording(NamedTuple):
     """Holds what can be compared in a text: `stems` of words, `names`, `numbers`, and the `ways` of comparing words.
 
-    `bare` are the stems of words that are no names; `keys` are the keys of everything that may be a name.
+    `tokens` are (start, end, text). `bare` are the stems of words that are no names; `keys` are the keys of everything
+    that may be a name. `beginnings` are the first BEGINNING letters of stems. `is_negative` says that the text has a
+    negation.
     """
 
     text: str

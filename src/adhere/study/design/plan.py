@@ -100,7 +100,10 @@ class Plan(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """Holds hashes of what the pools of one seed depend on: start weights, settings, prompts, code."""
+    """Holds, for one seed, hashes of what its pools of training data depend on: start weights, settings, prompts, code.
+
+    `data` is of the pool that the start model answers, `resample` of the one that is drawn again later.
+    """
 
     data: str
     resample: str = ""

@@ -66,7 +66,7 @@ class Probe(Record, frozen=True):
 
 
 class DrawRates(NamedTuple):
-    """Holds the speeds and mean lengths of one way of drawing."""
+    """Holds, for one way of drawing answers, tokens read and drawn a second, and mean tokens of prompt and answer."""
 
     read_per_s: float
     drawn_per_s: float

@@ -47,11 +47,12 @@ class Apart(Record, frozen=True):
 
 
 class Tuning(Record, frozen=True):
-    """Records what was tried and chosen, and what it cost.
+    """Records which settings were tried and chosen before a study, and what it cost.
 
-    `key` is of the tuning's own spec; `apart` is None in the earliest records. `tokens` is the budget of every trial;
-    None: each trial had the budget of what its stage was matched to. `final_seeds` are those of the second round, whose
-    trials have the most rates.
+    `key` is of the tuning's own spec; `apart` is None in the earliest records. `prompts` counts the prompts that trials
+    were measured on, and `dev_sha256` is the hash of these. `tokens` is the budget of every trial; None: each trial had
+    the budget of what its stage was matched to. `final_seeds` are those of the second round, whose trials have the most
+    rates.
     """
 
     version: int

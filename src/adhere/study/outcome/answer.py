@@ -36,6 +36,12 @@ class OnSuite(Effect, frozen=True):
 class StudyAnswer(Record, frozen=True):
     """Holds the verdict of a study in one object. Rates and differences are shares (0.03 is 3 points), None if unknown.
 
+    `headline`, `because`, `decides`: sentences that give the answer, the numbers behind it, and what would decide an
+    open question. `detectable`: the smallest difference that the study finds with 80 % power. `guards`, `sides`: the
+    outcomes of tests beside the pass rate, by name, and of tasks of other harnesses. `changed_after_results`: the spec
+    was changed when evaluations existed. `slices`, `suites`: the difference on each slice of prompts, and on each
+    published suite.
+
     `leave_one_out`: the lowest and highest difference without one seed. `sign_flip_p`: exact over seeds. `kinds`: the
     difference with the kinds of constraint taken as a sample, on prompts that ask for one kind. `fragile`: the interval
     excludes 0, but not without some single seed. `these_kinds`: a YES or NO holds for the kinds that were measured, not
@@ -98,10 +104,12 @@ class ArmRates(Record, frozen=True):
 
 
 class Reproduction(Record, frozen=True):
-    """Counts the values that agree and differ, lists the latter, and applies the present rule to the records.
+    """Compares a stored study with what its records give: counts of equal and different values, and the answer anew.
 
-    `parts`: how many values of each part were compared. `sound`: the answer's contrast if only sound answers counted;
-    None if the study counts these anyway, or its records are older.
+    `agree`, `differ` and `parts` count compared values, `parts` by part of the result. `answer_stored` is that of
+    `result.json`; all below it comes from the records by the present rule, as in StudyAnswer. `without_seed`: the
+    difference without each seed. `sound`: the answer's contrast if only sound answers counted; None if the study counts
+    these anyway, or its records are older.
     """
 
     study: str

@@ -83,7 +83,11 @@ def with_holm(tests: Sequence[Tested]) -> list[Tested]:
 
 
 class Pairs(NamedTuple):
-    """Holds the outcomes of two arms at common seeds; pairs with nothing to measure are masked."""
+    """Holds the outcomes of two arms (trained models) at common seeds; pairs with nothing to measure are masked.
+
+    `treatment_SP` and `control_SP` are (seeds, prompts), `places` the indexes of these prompts. `coverage` is the
+    lowest share of prompts that one of the evaluations measured.
+    """
 
     seeds: list[int]
     places: list[int]

@@ -40,7 +40,10 @@ FEWEST_SEEDS = 3  # without one of two, one seed is all there is
 
 
 class _Differences(NamedTuple):
-    """Holds the outcomes of both arms on the prompts of all seeds, concatenated."""
+    """Holds the outcomes of both arms on the prompts of all seeds, concatenated.
+
+    `queries` counts the different requests behind the prompts; `coverage` is the lowest share that a seed measured.
+    """
 
     seeds_P: list[int]  # noqa: N815 - the dimension
     kinds_P: list[str]  # noqa: N815

@@ -22,7 +22,11 @@ Role = Literal["primary", "secondary", "slice"]
 
 
 class ArmScore(Record, frozen=True):
-    """Scores one arm at one seed, or pooled over seeds (`seed` None), on one slice (`all`, `new-topic/single`, …)."""
+    """Scores one arm at one seed, or pooled over seeds (`seed` None), on one slice (`all`, `new-topic/single`, …).
+
+    `families` and `kinds` are the shares of constraints kept (strict), by family and by kind. `guard` are means beside
+    the pass rate, such as length. `accounting` counts answers by what became of them (`ok`, `truncated`, …).
+    """
 
     arm: str
     seed: int | None
@@ -37,7 +41,10 @@ class ArmScore(Record, frozen=True):
 
 
 class SeedEstimate(Record, frozen=True):
-    """Holds one seed's part of a contrast: pass rates of both arms, and prompts that only one of them passed."""
+    """Holds one seed's part of a contrast: pass rates of both arms, and prompts that only one of them passed.
+
+    `gained` prompts pass only under the treatment, `lost` only under the control.
+    """
 
     seed: int
     rate_treatment: float
@@ -50,10 +57,10 @@ class SeedEstimate(Record, frozen=True):
 class Contrast(Record, frozen=True):
     """Compares `treatment` with `control`, paired by prompt and by seed.
 
-    `gained` prompts pass only under the treatment, `lost` only under the control (summed over seeds). Interval,
-    `p_value` and `minimum_detectable` (with 80 % power) come from one model (`stats.crossed`); `p_adjusted` is Holm's
-    over the contrasts of one role. `coverage` is the lowest share of prompts that one of the compared evaluations
-    measured. `reason` says why a number is None.
+    `n_queries` counts the different requests behind the prompts. `gained` prompts pass only under the treatment, `lost`
+    only under the control (summed over seeds). Interval, `p_value` and `minimum_detectable` (with 80 % power) come from
+    one model (`stats.crossed`, in words: `method`); `p_adjusted` is Holm's over the contrasts of one role. `coverage`
+    is the lowest share of prompts that one of the compared evaluations measured. `reason` says why a number is None.
     """
 
     name: str
@@ -317,9 +324,10 @@ class SuitePart(Record, frozen=True):
 
 
 class SuiteFound(Record, frozen=True):
-    """Holds a published suite as an outcome of the study.
+    """Holds what a study found on one published suite.
 
-    `contrasts` begin with that of the verdict (prompts, strict). `floor` is None in older results.
+    `contrasts` begin with that of the verdict (prompts, strict). `instructions` compare two arms kind by kind, `parts`
+    split the suite by whether training asked for its kinds. `floor` is None in older results.
     """
 
     name: str
@@ -404,7 +412,12 @@ class SpecChange(Record, frozen=True):
 
 
 class StageCost(Record, frozen=True):
-    """Holds the ledger of one trained cell (a stage on top of its parent at one seed)."""
+    """Holds the cost of one trained cell (a stage on top of its parent at one seed).
+
+    `cell` joins the stages from the start by `+`. `prompts` counts the prompts of the pools that it learns from, `rows`
+    its training rows. The kinds of tokens are those of `StageLedger`; `petaflops` (1e15 operations) is computed from
+    them.
+    """
 
     cell: str
     stage: str
@@ -428,8 +441,9 @@ class StageCost(Record, frozen=True):
 class ArmCost(Record, frozen=True):
     """Holds the cost of one arm at one seed.
 
-    It covers the arm's stages, shared ones included, and the pools that they learn from. `tokens_generated` is None if
-    the engine that drew a pool did not count.
+    It covers the arm's stages, shared ones included, and the pools that they learn from, whose prompts `prompts`
+    counts. `tokens_generated` is None if the engine that drew a pool did not count. `petaflops` (1e15 operations) is
+    computed from tokens; `peak_memory_gb` is that of the largest stage.
     """
 
     arm: str
@@ -444,7 +458,10 @@ class ArmCost(Record, frozen=True):
 
 
 class BudgetPoint(Record, frozen=True):
-    """Holds a method at a budget: its cost, mean over the seeds of `gain`, and its gain over the reference."""
+    """Holds a method at a budget: its cost, mean over the seeds of `gain`, and its gain over the reference.
+
+    `budget` is a multiple of the online steps and prompts.
+    """
 
     method: str
     budget: int
@@ -522,7 +539,13 @@ class ArmTraps(Record, frozen=True):
 
 
 class DataFacts(Record, frozen=True):
-    """Describes one pool: drawn at one seed from the start model, or from the model after SFT (`source`)."""
+    """Describes one pool of training data: drawn at one seed from the start model, or after SFT (`source`).
+
+    `answers_passed` counts the drawn answers that ended by themselves and keep every constraint. Origins tell how an
+    answer was made (`sampled`, `repaired`). `unreachable_kinds` have no SFT row. `yield_by_kind` counts, by kind of
+    constraint, what was `judged`, `passed`, and became rows. `contamination` counts what the comparison with held-out
+    prompts found.
+    """
 
     seed: int
     source: str
@@ -553,7 +576,10 @@ class SettingNote(Record, frozen=True):
 
 
 class Aspect(Record, frozen=True):
-    """Says of one thing that may explain a difference whether it was the same for every arm."""
+    """Says of one thing that may explain a difference whether it was the same for every arm.
+
+    `told` says in words what that rests on.
+    """
 
     what: str
     state: Literal["equal", "differs", "unknown"]
@@ -570,6 +596,11 @@ class DrawsPart(Record, frozen=True):
 
 class StudyResult(Record, frozen=True):
     """Holds everything that a report of a Study needs.
+
+    `spec_frozen_at` is when the spec was frozen (empty: it was not), `changes` what changed since. `arm_stages` are the
+    stages of each arm, `arm_notes` its author's words. `matched`: whether arms that should cost the same did. `runs`:
+    by arm, seed and suite, the name of the stored Run. `shown` are held-out prompts with each arm's answers, `settings`
+    explain training settings.
 
     `guards` test the primary contrast; `tax` has a line for every trained arm: its perplexity of plain text against the
     start's. `notes`: what the guards of training saw in cells that went on. `fragility`: on what the primary difference
@@ -677,7 +708,7 @@ class AcrossStarts(Record, frozen=True):
 
 
 class StartsResult(Record, frozen=True):
-    """Combines all starts.
+    """Combines a study that was done from several start models.
 
     `pooled` counts each start at each seed as one run, so differences between starts widen its interval. `between`: how
     much larger the primary difference is from each other start than from the first, paired by seed and prompt.

@@ -24,11 +24,13 @@ CHECKPOINT = "checkpoint"  # of the stage in training, inside the cell's folder
 
 
 class CellRecord(Record, frozen=True):
-    """Records a trained cell. `log` has one row a step (see the stages for their columns).
+    """Records a trained cell: one stage of training, on top of its parent, at one seed.
 
-    `unknown` names the costs that a command did not report; in the ledger they are 0, which is no measurement.
-    `artefact_sha256` is the hash of a reward model that the stage left beside the model; empty: there is none, or an
-    older version did not note it.
+    `key` names the cell, `path` has the stages from the start up to it, `parent` is the key of the cell that it began
+    from (None: the start model), `rows` counts its training rows. `log` has one row a step (see the stages for their
+    columns). `unknown` names the costs that a command did not report; in the ledger they are 0, which is no
+    measurement. `artefact_sha256` is the hash of a reward model that the stage left beside the model; empty: there is
+    none, or an older version did not note it.
     """
 
     key: str

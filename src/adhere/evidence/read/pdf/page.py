@@ -87,7 +87,11 @@ class Rule(NamedTuple):
 
 @dataclass
 class PageTable:
-    """Holds a table of a page: its header, rows, columns of numbers and labels, and rules."""
+    """Holds a table of a page: its header, rows, columns of numbers and labels, and rules.
+
+    `columns` are the left and right edges of each column of numbers, `labels` the places across the page that separate
+    columns of labels. `lines` are all lines, from the header's first to the last row.
+    """
 
     header: list[Word]
     header_line: PageLine | None
