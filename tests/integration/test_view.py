@@ -384,6 +384,12 @@ def test_in_a_browser_the_list_is_sorted_and_two_runs_are_set_side_by_side(store
             await tab.until("document.title.includes('answer by answer')")
             answer = "document.getElementById('one').innerText"
             both = "document.querySelectorAll('#one .side').length === 2"
+            # The answer is fetched after the list is drawn: wait until list, answer and address name one prompt.
+            is_settled = (
+                "(id => id && document.querySelector('#one h2').textContent.endsWith(id) && "
+                "new URLSearchParams(location.hash.slice(1)).get('id') === id)"
+                "(document.querySelector('.entry[aria-selected=true] b')?.textContent)"
+            )
             await tab.until(both)
             ways = (
                 "Object.fromEntries([...document.querySelectorAll('[data-way]')].map(way => [way.dataset.way, "
@@ -394,9 +400,10 @@ def test_in_a_browser_the_list_is_sorted_and_two_runs_are_set_side_by_side(store
             way = max(("gained", "lost"), key=lambda way: counts[way])
             await tab.run(f"document.querySelector('input[value={way}]').click()")
             await tab.until(f"{entries}.split(',').length === {counts[way]}")
+            await tab.until(is_settled)
             first = await tab.run(answer)
             await press(tab, "j")
-            await tab.until(f"{answer} !== {first!r}")
+            await tab.until(f"{answer} !== {first!r} && {is_settled}")
             address = await tab.run("location.href")
             assert f"way={way}" in address
             second = await tab.run(answer)
