@@ -31,9 +31,10 @@ class Rate(Record, frozen=True):
 
 
 class Pairing(Record, frozen=True):
-    """Holds a paired difference of two sets of sessions, first minus second, with its interval.
+    """Holds how much more often the first of two sets of sessions kept rules, with the interval, in shares.
 
-    A pair is a task and a rule that are decided in both sets; the interval is clustered by task.
+    A pair is a task and a rule that are decided in both sets; the interval is clustered by task. `name` is the rule, or
+    all rules. Without a pair the numbers are None, and `reason` says why.
     """
 
     name: str

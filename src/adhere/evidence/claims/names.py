@@ -91,10 +91,10 @@ class BenchmarkName(NamedTuple):
     """Holds a benchmark with its variant (`v1`, `multilingual`, `128K`) and metric (`strict-prompt`).
 
     `key` is for comparing names, `shots` the number of examples in the prompt as printed (`5`, `3-5`). `is_known` says
-    that names.toml lists the benchmark, `is_group` that it lists the name as one of a group of benchmarks. `guesses`
-    say what was assumed to read the name. `n` is its number of items, where known. `has_scale` says that scores are a
-    share of `n` items, or that the end of the scale (`top`) is listed. `written` is the document's own spelling where
-    it differs from `name` (`SWE Verified`).
+    that names.toml lists the benchmark, `is_group` that its sections hold rows of their own. `guesses` say what was
+    assumed to read the name. `n` is its number of items, where known. `has_scale` says that scores are a share of `n`
+    items, or that the end of the scale (`top`) is listed. `written` is the document's own spelling where it differs
+    from `name` (`SWE Verified`).
     """
 
     key: str

@@ -44,9 +44,10 @@ class Candidate(Record, frozen=True):
 
 
 class Search(Record, frozen=True):
-    """Holds a finished search.
+    """Holds a finished search for the text that is put before a model's requests.
 
-    Tokens and cost are those of all proposals and dev answers; None where one of them lacks the number.
+    `dev` names the slice on which the candidates were scored, `prompts` are its ids, `chosen` is the text of the best.
+    Calls, tokens and cost are those of all proposals and dev answers; None where one of them lacks the number.
     """
 
     dev: str

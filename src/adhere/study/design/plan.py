@@ -102,7 +102,7 @@ class Plan(NamedTuple):
 class Inputs(NamedTuple):
     """Holds, for one seed, hashes of what its pools of training data depend on: start weights, settings, prompts, code.
 
-    `data` is of the pool that the start model answers, `resample` of the one that is drawn again later.
+    `data` is of the pool that the start model answers, `resample` of the pools that the model after a stage answers.
     """
 
     data: str

@@ -36,11 +36,11 @@ class OnSuite(Effect, frozen=True):
 class StudyAnswer(Record, frozen=True):
     """Holds the verdict of a study in one object. Rates and differences are shares (0.03 is 3 points), None if unknown.
 
-    `headline`, `because`, `decides`: sentences that give the answer, the numbers behind it, and what would decide an
-    open question. `detectable`: the smallest difference that the study finds with 80 % power. `guards`, `sides`: the
-    outcomes of tests beside the pass rate, by name, and of tasks of other harnesses. `changed_after_results`: the spec
-    was changed when evaluations existed. `slices`, `suites`: the difference on each slice of prompts, and on each
-    published suite.
+    `headline`, `because`, `decides`: sentences that give the answer, its reason (where the interval lies), and what
+    would decide an open question. `detectable`: the smallest difference that the study finds with 80 % power. `guards`,
+    `sides`: the outcomes of tests beside the pass rate, by name, and of tasks of other harnesses.
+    `changed_after_results`: the spec was changed when evaluations existed. `slices`, `suites`: the difference on each
+    slice of prompts, and on each published suite.
 
     `leave_one_out`: the lowest and highest difference without one seed. `sign_flip_p`: exact over seeds. `kinds`: the
     difference with the kinds of constraint taken as a sample, on prompts that ask for one kind. `fragile`: the interval

@@ -539,7 +539,7 @@ class ArmTraps(Record, frozen=True):
 
 
 class DataFacts(Record, frozen=True):
-    """Describes one pool of training data: drawn at one seed from the start model, or after SFT (`source`).
+    """Describes one pool of training data of one seed; `source` says in words whose answers it holds.
 
     `answers_passed` counts the drawn answers that ended by themselves and keep every constraint. Origins tell how an
     answer was made (`sampled`, `repaired`). `unreachable_kinds` have no SFT row. `yield_by_kind` counts, by kind of
